@@ -1,0 +1,104 @@
+// Package tool holds the few words that the catalogue, the executor and the
+// channel share when they speak of a tool: its callable name, the table sent
+// to a run, and the error a call can end with.
+//
+// It knows no server, no transport and no sandbox, and imports nothing
+// internal.
+package tool
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+)
+
+// Prefix starts the callable name of every tool of a configured server:
+// mcp__<server>__<tool>. Names without it are ptc-mcp's own functions.
+const Prefix = "mcp__"
+
+// Names of ptc-mcp's own functions that a program may call. They are answered
+// by the host and do not count against the call budget.
+const (
+	ListCallableTools = "list_callable_tools"
+	InspectTool       = "inspect_tool"
+	ServerStatus      = "server_status"
+)
+
+// Counted reports whether a call of the name counts against the budget, the
+// trace and the receipt: only calls of servers' tools do.
+func Counted(name string) bool { return strings.HasPrefix(name, Prefix) }
+
+// Table is an immutable snapshot of the tools one run may call.
+type Table struct {
+	// Wire is the table as the channel's start frame carries it: a JSON array
+	// of objects described in docs/channel.md.
+	Wire json.RawMessage
+	// ReadOnly holds the callable names whose server declares readOnlyHint.
+	ReadOnly map[string]bool
+}
+
+// Kind classifies the end of a failed call. The values travel on the channel
+// and are what a program sees as ToolError.kind.
+type Kind string
+
+// The kinds of a failed call.
+const (
+	KindResult     Kind = "error_result"     // the server answered isError
+	KindProtocol   Kind = "protocol_error"   // the server answered a JSON-RPC error
+	KindTimeout    Kind = "timeout"          // no answer within the call's time
+	KindBudget     Kind = "budget"           // the run's calls are used up
+	KindSchema     Kind = "invalid_result"   // the result breaks the declared output schema
+	KindTooLarge   Kind = "too_large"        // the result is over the size limit
+	KindConnection Kind = "connection_lost"  // the server went away, or is not there
+	KindUnknown    Kind = "unknown_tool"     // no such callable name
+	KindArguments  Kind = "invalid_argument" // the arguments cannot be sent
+	KindCancelled  Kind = "cancelled"        // the run ended first
+)
+
+// Error is a failed call as a program sees it. Message begins with the
+// callable name and says what to do.
+type Error struct {
+	Tool    string
+	Kind    Kind
+	Message string
+	// Retryable is true when the same call may succeed if made again and
+	// making it again cannot repeat an effect.
+	Retryable bool
+	// Sent is true when the request may have reached the server, so that for a
+	// tool that is not read-only the outcome is unknown unless the server
+	// answered.
+	Sent bool
+}
+
+// Error returns Message.
+func (e *Error) Error() string { return e.Message }
+
+// OutcomeUnknown reports whether the call may have had an effect although it
+// failed: it was sent, and no answer of the server tells what became of it.
+func (e *Error) OutcomeUnknown() bool {
+	if !e.Sent {
+		return false
+	}
+	switch e.Kind {
+	case KindTimeout, KindConnection, KindCancelled:
+		return true
+	}
+	return false
+}
+
+// Errorf makes an Error whose message is the callable name, a colon and the
+// formatted text.
+func Errorf(name string, kind Kind, format string, args ...any) *Error {
+	return &Error{Tool: name, Kind: kind, Message: name + ": " + fmt.Sprintf(format, args...)}
+}
+
+// AsError returns err as an *Error; an error of another type becomes a
+// KindProtocol one, so that nothing reaches a program unclassified.
+func AsError(name string, err error) *Error {
+	var te *Error
+	if errors.As(err, &te) {
+		return te
+	}
+	return Errorf(name, KindProtocol, "%v", err)
+}
