@@ -102,3 +102,18 @@ func AsError(name string, err error) *Error {
 	}
 	return Errorf(name, KindProtocol, "%v", err)
 }
+
+// Server is the state of one configured server as programs, clients and
+// doctor see it.
+type Server struct {
+	// Name is the server's name as configured.
+	Name string
+	// Connected is true while its session is up.
+	Connected bool
+	// Connecting is true until the first attempt to connect has ended.
+	Connecting bool
+	// Tools counts its callable tools, after filters.
+	Tools int
+	// Error is why it is not connected, in one line; empty otherwise.
+	Error string
+}
