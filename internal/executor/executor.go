@@ -86,17 +86,23 @@ type Outcome struct {
 	Result json.RawMessage
 	// Error says why the run failed; nil when OK.
 	Error *Failure
-	// Calls are the calls of servers' tools, in the order they were made.
+	// Calls are the calls of servers' tools, in the order they were made; of
+	// those refused because the budget was used up, the first few.
 	Calls []Call
+	// Refused counts the calls refused because the budget was used up.
+	Refused int
 	// Figures are the run's measures.
 	Figures Figures
+
+	output text // what Output was rendered from
 }
 
 // FailureKind classifies a failed run.
 type FailureKind string
 
-// The kinds of a failed run. The first four come from the runner and can be
-// trusted no more than the program; the others are the host's own.
+// The kinds of a failed run. The first four, and memory when Python raised a
+// MemoryError, come from the runner and can be trusted no more than the
+// program; the others are the host's own.
 const (
 	FailException FailureKind = "exception"
 	FailExit      FailureKind = "exit"

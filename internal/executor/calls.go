@@ -1,0 +1,292 @@
+package executor
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/ptc-mcp/ptc-mcp/internal/channel"
+	"github.com/ptc-mcp/ptc-mcp/internal/tool"
+)
+
+// ownConcurrency bounds the calls of ptc-mcp's own functions under way at once.
+const ownConcurrency = 4
+
+// maxRefusedRecords bounds how many refused calls are recorded one by one; a
+// program that goes on after its budget is used up could make millions.
+const maxRefusedRecords = 20
+
+// calls answers one run's calls within its limits and keeps their record. It
+// is the channel's Handler.
+type calls struct {
+	ctx        context.Context // ends with the run
+	conn       *channel.Conn
+	caller     ToolCaller
+	limits     Limits
+	readOnly   map[string]bool
+	onProgress func(Progress)
+	log        *slog.Logger
+
+	slots, ownSlots chan struct{}
+	running         sync.WaitGroup
+
+	mu          sync.Mutex
+	sealed      bool // the run has ended: the record stays as it is
+	records     []Call
+	began       []time.Time // of each record; zero until the call is sent
+	counted     int         // calls that count against the budget
+	refused     int
+	progress    Progress
+	result      json.RawMessage
+	resultBytes int64
+	busy        int // calls under way
+	busySince   time.Time
+	busyTime    time.Duration
+}
+
+func newCalls(ctx context.Context, conn *channel.Conn, caller ToolCaller, limits Limits, req Request, log *slog.Logger) *calls {
+	return &calls{
+		ctx: ctx, conn: conn, caller: caller, limits: limits,
+		readOnly: req.Tools.ReadOnly, onProgress: req.OnProgress, log: log,
+		slots:    make(chan struct{}, limits.MaxConcurrentCalls),
+		ownSlots: make(chan struct{}, ownConcurrency),
+	}
+}
+
+// Emit keeps the value; the last one wins.
+func (c *calls) Emit(value json.RawMessage) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.result = value
+}
+
+// Call answers a request in the background.
+func (c *calls) Call(call channel.Call) {
+	if !tool.Counted(call.Tool) {
+		c.running.Go(func() { c.answerOwn(call) })
+		return
+	}
+	index, refusal := c.admit(call.Tool)
+	if refusal != nil {
+		c.running.Go(func() { c.fail(call.ID, refusal) })
+		return
+	}
+	c.running.Go(func() { c.answer(index, call) })
+}
+
+// admit counts a call against the budget and opens its record.
+func (c *calls) admit(name string) (int, *tool.Error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	record := Call{Tool: name, ReadOnly: c.readOnly[name], Status: CallRefused}
+	if c.counted >= c.limits.MaxToolCalls {
+		err := tool.Errorf(name, tool.KindBudget,
+			"this run's budget of %d tool calls is used up; do the rest in another program, or raise execution.max_tool_calls", c.limits.MaxToolCalls)
+		c.progress.Failed++
+		if c.refused++; c.refused <= maxRefusedRecords {
+			record.Kind, record.Error = err.Kind, err.Message
+			c.records = append(c.records, record)
+			c.began = append(c.began, time.Time{})
+		}
+		return 0, err
+	}
+	c.counted++
+	c.records = append(c.records, record)
+	c.began = append(c.began, time.Time{})
+	return len(c.records) - 1, nil
+}
+
+func (c *calls) answerOwn(call channel.Call) {
+	select {
+	case c.ownSlots <- struct{}{}:
+		defer func() { <-c.ownSlots }()
+	case <-c.ctx.Done():
+		return
+	}
+	ctx, cancel := context.WithTimeout(c.ctx, c.limits.ToolCallTimeout)
+	defer cancel()
+	value, err := c.caller.CallTool(ctx, call.Tool, call.Arguments)
+	if err != nil {
+		c.fail(call.ID, tool.AsError(call.Tool, err))
+		return
+	}
+	c.succeed(call.ID, value)
+}
+
+// answer makes one call. Its place among the concurrent ones stays taken until
+// the answer has been written, so that a sandbox that does not read cannot make
+// results pile up.
+func (c *calls) answer(index int, call channel.Call) {
+	select {
+	case c.slots <- struct{}{}:
+		defer func() { <-c.slots }()
+	case <-c.ctx.Done():
+		return // seal records it as refused: it was never sent
+	}
+	if !c.begin(index) {
+		return
+	}
+	ctx, cancel := context.WithTimeout(c.ctx, c.limits.ToolCallTimeout)
+	value, err := c.caller.CallTool(ctx, call.Tool, call.Arguments)
+	timedOut := errors.Is(ctx.Err(), context.DeadlineExceeded) && c.ctx.Err() == nil
+	cancel()
+
+	var failure *tool.Error
+	switch {
+	case err != nil && timedOut && !isToolError(err):
+		failure = tool.Errorf(call.Tool, tool.KindTimeout,
+			"no answer within %s (execution.tool_call_timeout_seconds); its outcome is unknown", seconds(c.limits.ToolCallTimeout))
+		failure.Sent = true
+	case err != nil && c.ctx.Err() != nil && !isToolError(err):
+		failure = tool.Errorf(call.Tool, tool.KindCancelled, "the run ended before the server answered")
+		failure.Sent = true
+	case err != nil:
+		failure = tool.AsError(call.Tool, err)
+	case int64(len(value)) > c.limits.MaxToolResultBytes:
+		failure = tool.Errorf(call.Tool, tool.KindTooLarge,
+			"result of %d bytes is over the limit of %d; ask for less, or raise execution.max_tool_result_bytes", len(value), c.limits.MaxToolResultBytes)
+		failure.Sent = true
+	}
+	c.end(index, len(value), failure)
+	if failure != nil {
+		c.fail(call.ID, failure)
+		return
+	}
+	c.succeed(call.ID, value)
+}
+
+func isToolError(err error) bool {
+	var te *tool.Error
+	return errors.As(err, &te)
+}
+
+func (c *calls) succeed(id int64, value json.RawMessage) {
+	if err := c.conn.Result(id, value); err != nil && c.ctx.Err() == nil {
+		c.log.Debug("answer not delivered", "call", id, "error", err)
+	}
+}
+
+func (c *calls) fail(id int64, e *tool.Error) {
+	if err := c.conn.Fail(id, string(e.Kind), e.Message, e.Retryable); err != nil && c.ctx.Err() == nil {
+		c.log.Debug("answer not delivered", "call", id, "error", err)
+	}
+}
+
+// begin notes that the call is being sent; false means that the run is over.
+func (c *calls) begin(index int) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.sealed {
+		return false
+	}
+	now := time.Now()
+	c.began[index] = now
+	c.records[index].Status = CallCancelled // until it ends
+	if c.busy++; c.busy == 1 {
+		c.busySince = now
+	}
+	c.progress.Started++
+	c.report(c.records[index].Tool)
+	return true
+}
+
+// end closes a call's record, unless the run has ended first.
+func (c *calls) end(index, size int, failure *tool.Error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.sealed {
+		return
+	}
+	now := time.Now()
+	if c.busy--; c.busy == 0 {
+		c.busyTime += now.Sub(c.busySince)
+	}
+	r := &c.records[index]
+	r.Duration = now.Sub(c.began[index])
+	c.progress.Finished++
+	switch {
+	case failure == nil:
+		r.Status = CallOK
+		c.resultBytes += int64(size)
+	default:
+		r.Status, r.Kind, r.Error = statusOf(failure), failure.Kind, failure.Message
+		r.OutcomeUnknown = !r.ReadOnly && failure.OutcomeUnknown()
+		c.progress.Failed++
+	}
+	c.report(r.Tool)
+}
+
+// statusOf tells a call that failed from one that was never sent and one that
+// the run's end cut off.
+func statusOf(e *tool.Error) CallStatus {
+	switch {
+	case e.Kind == tool.KindCancelled:
+		return CallCancelled
+	case !e.Sent && (e.Kind == tool.KindUnknown || e.Kind == tool.KindArguments):
+		return CallRefused
+	}
+	return CallFailed
+}
+
+// report is called with mu held, which is what keeps the calls of onProgress
+// one at a time.
+func (c *calls) report(name string) {
+	if c.onProgress != nil {
+		c.progress.Last = name
+		c.onProgress(c.progress)
+	}
+}
+
+// underWay names up to three calls that have been sent and not answered.
+func (c *calls) underWay() string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var names []string
+	n := 0
+	for i := range c.records {
+		if c.records[i].Status == CallCancelled {
+			if n++; n <= 3 {
+				names = append(names, c.records[i].Tool)
+			}
+		}
+	}
+	switch {
+	case n == 0:
+		return ""
+	case n > 3:
+		return fmt.Sprintf("%s and %d more", join(names), n-3)
+	}
+	return join(names)
+}
+
+// seal ends the record: whatever is still under way is cancelled, and what a
+// tool that is not read-only made of it is unknown.
+func (c *calls) seal() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.sealed {
+		return
+	}
+	c.sealed = true
+	now := time.Now()
+	if c.busy > 0 {
+		c.busyTime += now.Sub(c.busySince)
+	}
+	for i := range c.records {
+		r := &c.records[i]
+		switch {
+		case r.Status == CallCancelled && r.Kind == "":
+			r.Kind = tool.KindCancelled
+			r.Error = r.Tool + ": the run ended before the server answered"
+			r.Duration = now.Sub(c.began[i])
+			r.OutcomeUnknown = !r.ReadOnly
+		case r.Status == CallRefused && r.Kind == "":
+			r.Kind = tool.KindCancelled
+			r.Error = r.Tool + ": the run ended before it was sent"
+		}
+	}
+}
