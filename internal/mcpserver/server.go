@@ -1,0 +1,127 @@
+// Package mcpserver is the face ptc-mcp shows to an MCP client: three tools,
+// their texts and results, progress, and the stdio loop that serves them.
+//
+// It owns everything the client reads and the life of every request. It must
+// not know which servers, transports or sandboxes are behind the two small
+// interfaces it is given, and it never waits for any of them to answer the
+// handshake.
+package mcpserver
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"strings"
+
+	"github.com/mark3labs/mcp-go/mcp"
+	"github.com/mark3labs/mcp-go/server"
+
+	"github.com/ptc-mcp/ptc-mcp/internal/executor"
+	"github.com/ptc-mcp/ptc-mcp/internal/tool"
+)
+
+// Catalog is the catalogue of tools a program may call.
+type Catalog interface {
+	// Prepare returns the tools offered to the program, after waiting for the
+	// servers it names that have not settled yet.
+	Prepare(ctx context.Context, source string) tool.Table
+	// Names returns the callable names, sorted.
+	Names() []string
+	// Inspect describes one tool as a JSON object. The error names the nearest
+	// callable names.
+	Inspect(name string) (json.RawMessage, error)
+	// Servers returns the configured servers, in configuration order.
+	Servers() []tool.Server
+}
+
+// Runner runs one program to its end, whatever that end is.
+type Runner interface {
+	Run(ctx context.Context, req executor.Request) *executor.Outcome
+}
+
+// Options are what a Server needs beside its two interfaces.
+type Options struct {
+	// Version is ptc-mcp's own version, as the client sees it.
+	Version string
+	// Trace is "summary" or "off": whether a result ends with a line that
+	// counts the tool calls.
+	Trace string
+	// MaxOutputBytes bounds the text and, separately, the structured content of
+	// one result.
+	MaxOutputBytes int
+	// Logger receives what the client does not see; nil discards it.
+	Logger *slog.Logger
+}
+
+// Server answers MCP requests. It is safe for concurrent use.
+type Server struct {
+	catalog Catalog
+	runner  Runner
+	opts    Options
+	logger  *slog.Logger
+	mcp     *server.MCPServer
+}
+
+// New returns a Server. It reads the names of the configured servers, and waits
+// for none of them.
+func New(catalog Catalog, runner Runner, opts Options) *Server {
+	s := &Server{catalog: catalog, runner: runner, opts: opts, logger: opts.Logger}
+	if s.logger == nil {
+		s.logger = slog.New(slog.DiscardHandler)
+	}
+	s.mcp = server.NewMCPServer("ptc-mcp", opts.Version,
+		server.WithTitle("Programmatic tool calling"),
+		server.WithToolCapabilities(false),
+		server.WithInstructions(instructions(catalog.Servers())),
+		// The definitions never change while the server runs.
+		server.WithMethodCacheHints(mcp.MethodToolsList, definitionsTTL.Milliseconds(), mcp.CacheScopePrivate),
+		server.WithMethodCacheHints(mcp.MethodServerDiscover, definitionsTTL.Milliseconds(), mcp.CacheScopePrivate),
+	)
+	s.mcp.AddTools(
+		server.ServerTool{Tool: listDefinition(), Handler: s.listCallableTools},
+		server.ServerTool{Tool: inspectDefinition(), Handler: s.inspectTool},
+		server.ServerTool{Tool: executeDefinition(), Handler: s.executeProgram},
+	)
+	return s
+}
+
+// maxNamedServers bounds the servers that instructions names, so that its size
+// does not depend on the configuration.
+const (
+	maxNamedServers    = 24
+	maxServerNameBytes = 48
+)
+
+// instructions tells a client in a few lines what this server is for and whose
+// tools are behind it.
+func instructions(servers []tool.Server) string {
+	var b strings.Builder
+	b.WriteString("Runs a Python program in a sandbox without network; the program calls the tools of other MCP servers as async functions, and only what it prints comes back. ")
+	b.WriteString("Use execute_program for work that takes several calls or large results; list_callable_tools and inspect_tool show what a program may call.")
+	if len(servers) == 0 {
+		b.WriteString("\nNo servers are configured, so programs have no tools to call.")
+		return b.String()
+	}
+	b.WriteString("\nServers behind it: ")
+	for i, s := range servers {
+		if i == maxNamedServers {
+			fmt.Fprintf(&b, " and %d more", len(servers)-i)
+			break
+		}
+		if i > 0 {
+			b.WriteString(", ")
+		}
+		b.WriteString(shorten(s.Name, maxServerNameBytes))
+	}
+	b.WriteString(".")
+	return b.String()
+}
+
+// shorten cuts text to at most limit bytes, at a character's border.
+func shorten(text string, limit int) string {
+	if len(text) <= limit {
+		return text
+	}
+	return strings.ToValidUTF8(text[:limit-len("…")], "") + "…"
+}

@@ -1,0 +1,296 @@
+package mcpserver
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"runtime/debug"
+	"strings"
+	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
+)
+
+// Bounds of the stdio loop.
+const (
+	// maxLineBytes is the longest message taken from a client.
+	maxLineBytes = 64 << 20
+	// maxInflight bounds the requests being answered or waiting.
+	maxInflight = 4096
+	// maxCalls bounds the tools/call requests at work; more wait, while every
+	// other request is still answered.
+	maxCalls = 256
+	// endGrace is how long ServeStdio waits for its requests after the client
+	// has gone.
+	endGrace = 5 * time.Second
+)
+
+// codeBusy is the JSON-RPC error code of a request refused because of too many
+// others.
+const codeBusy = -32000
+
+// ServeStdio serves one client over newline-delimited JSON until the input
+// ends, the output breaks or ctx is cancelled. Each of these cancels the calls
+// under way; ServeStdio then waits for them, up to endGrace, and returns. Only
+// MCP messages are written to stdout.
+//
+// The end of the input and of ctx are ordinary and return nil. After ctx has
+// ended, a goroutine may stay in stdin.Read until that returns.
+func (s *Server) ServeStdio(ctx context.Context, stdin io.Reader, stdout io.Writer) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	c := &connection{
+		server:   s,
+		session:  newSession(),
+		requests: newInflight(maxInflight),
+		calls:    make(chan struct{}, maxCalls),
+		out:      &lineWriter{w: stdout, onError: func(err error) { cancel(err) }},
+	}
+	c.ctx = s.mcp.WithContext(ctx, c.session)
+
+	var readErr error
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		readErr = c.read(newLineReader(stdin, maxLineBytes))
+	}()
+	var err error
+	select {
+	case <-ended:
+		err = readErr
+	case <-ctx.Done():
+		// A cause of its own is the writer's error; cancellation by the caller
+		// is not an error.
+		if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) && !errors.Is(cause, context.DeadlineExceeded) {
+			err = cause
+		}
+	}
+	left := c.requests.end()
+	cancel(nil)
+	timer := time.NewTimer(endGrace)
+	defer timer.Stop()
+	select {
+	case <-left:
+	case <-timer.C:
+		err = errors.Join(err, fmt.Errorf("mcpserver: %d requests did not end within %v", c.requests.count(), endGrace))
+	}
+	return err
+}
+
+// connection is one client on one pair of streams.
+type connection struct {
+	ctx      context.Context // ends with the connection
+	server   *Server
+	session  *session
+	requests *inflight
+	calls    chan struct{} // one place for each call at work
+	out      *lineWriter
+}
+
+// envelope is what the loop itself looks at in a message.
+type envelope struct {
+	ID     json.RawMessage `json:"id"`
+	Method *string         `json:"method"`
+	Params struct {
+		RequestID json.RawMessage `json:"requestId"`
+		Reason    string          `json:"reason"`
+		Meta      struct {
+			ProgressToken json.RawMessage `json:"progressToken"`
+		} `json:"_meta"`
+	} `json:"params"`
+}
+
+// read takes messages until the input ends.
+func (c *connection) read(lines *lineReader) error {
+	for {
+		line, err := lines.next()
+		if c.ctx.Err() != nil {
+			return nil
+		}
+		switch {
+		case errors.Is(err, errLineTooLong):
+			c.refuse(nil, mcp.PARSE_ERROR, fmt.Sprintf("message longer than %d bytes", maxLineBytes))
+			continue
+		case errors.Is(err, io.EOF):
+			return nil
+		case err != nil:
+			return fmt.Errorf("mcpserver: read from the client: %w", err)
+		}
+		if line = bytes.TrimSpace(line); len(line) > 0 {
+			c.take(line)
+		}
+	}
+}
+
+// take starts the work for one message.
+func (c *connection) take(line []byte) {
+	var e envelope
+	if line[0] == '[' && json.Valid(line) {
+		c.refuse(nil, mcp.INVALID_REQUEST, "batches are not supported; send one message a line")
+		return
+	}
+	if err := json.Unmarshal(line, &e); err != nil {
+		var syntax *json.SyntaxError
+		if errors.As(err, &syntax) {
+			c.refuse(nil, mcp.PARSE_ERROR, "message is not valid JSON: "+err.Error())
+			return
+		}
+		// A member of the wrong type: parameters are for the method to judge.
+		var wrong *json.UnmarshalTypeError
+		if !errors.As(err, &wrong) || !strings.HasPrefix(wrong.Field, "params") {
+			id := e.ID
+			if !isID(id) {
+				id = nil
+			}
+			c.refuse(id, mcp.INVALID_REQUEST, "message is not a JSON-RPC 2.0 object: "+err.Error())
+			return
+		}
+	}
+	switch {
+	case e.Method == nil && e.ID == nil:
+		c.refuse(nil, mcp.INVALID_REQUEST, "message has neither a method nor an id")
+	case e.Method == nil:
+		// A response. This server asks nothing, so nothing waits for it.
+	case e.ID == nil:
+		c.notified(*e.Method, &e, line)
+	default:
+		c.requested(*e.Method, &e, line)
+	}
+}
+
+// notified handles a notification, before the next message is read.
+func (c *connection) notified(method string, e *envelope, line []byte) {
+	if method == string(mcp.MethodNotificationCancelled) {
+		if key, ok := idKey(e.Params.RequestID); ok {
+			c.server.logger.Debug("request cancelled by the client", slog.String("id", key), slog.String("reason", shorten(e.Params.Reason, 200)))
+			c.requests.cancel(key)
+		}
+		return
+	}
+	c.handle(c.ctx, nil, line)
+}
+
+// requested starts the answer to a request. The request is in the table when
+// requested returns.
+func (c *connection) requested(method string, e *envelope, line []byte) {
+	key, ok := idKey(e.ID)
+	if !ok {
+		c.refuse(nil, mcp.INVALID_REQUEST, "the id of a request must be a string or a number")
+		return
+	}
+	ctx, cancel := context.WithCancel(c.ctx)
+	if err := c.requests.add(key, cancel); err != nil {
+		cancel()
+		code := mcp.INVALID_REQUEST
+		if errors.Is(err, errTooMany) {
+			code = codeBusy
+		}
+		c.refuse(e.ID, code, err.Error())
+		return
+	}
+	if token := e.Params.Meta.ProgressToken; isID(token) {
+		ctx = withNotifier(ctx, c.notifier(key, token))
+	}
+	work := func() {
+		defer c.requests.remove(key)
+		if method == string(mcp.MethodToolsCall) {
+			// A cancelled or abandoned call leaves the queue at once.
+			select {
+			case c.calls <- struct{}{}:
+				defer func() { <-c.calls }()
+			case <-ctx.Done():
+				if c.requests.cancelled(key) {
+					return
+				}
+			}
+		}
+		response := c.handle(ctx, e.ID, line)
+		c.answer(key, response)
+	}
+	if method == string(mcp.MethodInitialize) {
+		// Everything after the handshake comes after it.
+		work()
+		return
+	}
+	go work()
+}
+
+// notifier returns the progress notifications of one request. Nothing is sent
+// for a request that has been cancelled.
+func (c *connection) notifier(key string, token json.RawMessage) notifier {
+	return func(progress float64, message string) {
+		if c.requests.cancelled(key) {
+			return
+		}
+		line, err := marshal(progressNotification{
+			JSONRPC: mcp.JSONRPC_VERSION,
+			Method:  "notifications/progress",
+			Params:  progressParams{Token: token, Progress: progress, Message: message},
+		})
+		if err != nil {
+			c.server.logger.Error("progress notification cannot be encoded", slog.Any("error", err))
+			return
+		}
+		c.out.write(line)
+	}
+}
+
+// handle lets mcp-go answer one message and returns the encoded answer; nil for
+// a notification. A panic becomes an internal error of that request alone.
+func (c *connection) handle(ctx context.Context, id json.RawMessage, line []byte) (response []byte) {
+	defer func() {
+		if p := recover(); p != nil {
+			c.server.logger.Error("panic while answering a request", slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
+			if id != nil {
+				response = errorResponse(id, mcp.INTERNAL_ERROR, fmt.Sprintf("internal error: %s; this is a fault of ptc-mcp, the server goes on", shorten(fmt.Sprint(p), 300)))
+			}
+		}
+	}()
+	message := c.server.mcp.HandleMessage(ctx, line)
+	if message == nil || id == nil {
+		return nil
+	}
+	encoded, err := encodeResponse(id, message)
+	if err != nil {
+		c.server.logger.Error("result cannot be encoded", slog.Any("error", err))
+		return errorResponse(id, mcp.INTERNAL_ERROR, "internal error: the result cannot be encoded as JSON: "+err.Error())
+	}
+	return encoded
+}
+
+// answer writes the response of a request unless the client has cancelled it,
+// after the notifications that mcp-go has queued before it.
+func (c *connection) answer(key string, response []byte) {
+	if response == nil || c.requests.cancelled(key) {
+		return
+	}
+	var lines [][]byte
+	for {
+		select {
+		case n := <-c.session.notifications:
+			line, err := marshal(n)
+			if err != nil {
+				c.server.logger.Error("notification cannot be encoded", slog.Any("error", err))
+				continue
+			}
+			lines = append(lines, line)
+			continue
+		default:
+		}
+		break
+	}
+	c.out.write(append(lines, response)...)
+}
+
+// refuse answers a message that is not handled. A nil id is written as null.
+func (c *connection) refuse(id json.RawMessage, code int, message string) {
+	if id == nil {
+		id = json.RawMessage("null")
+	}
+	c.server.logger.Debug("message refused", slog.Int("code", code), slog.String("reason", message))
+	c.out.write(errorResponse(id, code, message))
+}
