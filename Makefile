@@ -1,0 +1,87 @@
+# Everything a contributor runs. `make demo` and `make test` set up what they
+# need by themselves: a Docker engine, an image with Python, npm servers.
+
+SHELL       := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := build
+
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+LDFLAGS := -s -w -X main.version=$(VERSION)
+SCRIPTS := .ci/run $(wildcard test/setup/*.sh images/*/*.sh test/escape/*.sh)
+
+GOLANGCI_VERSION := v2.15.0
+GOLANGCI := $(shell command -v golangci-lint || echo .cache/bin/golangci-lint)
+
+# The packages' tests run against a real engine, real servers and, where there
+# are choices, in parallel only as far as two cores carry.
+export TESTCONTAINERS_RYUK_DISABLED := true
+export PTC_MCP_REQUIRE_DOCKER := 1
+
+.PHONY: build setup demo test test-go test-runner vet lint fmt cover fuzz bench cross image clean help
+
+build: ## Build bin/ptc-mcp
+	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/ptc-mcp ./cmd/ptc-mcp
+
+setup: ## Make sure of a Docker engine, an image with Python and the npm servers
+	@test/setup/image.sh >/dev/null
+	@test/setup/npm.sh
+
+demo: build setup ## Run examples/demo: many calls of real servers, five lines of output
+	@examples/demo/run.sh
+
+test: setup vet test-runner test-go ## Run all tests, with the race detector
+
+test-go:
+	PTC_MCP_TEST_IMAGE=$$(cat .cache/image) go test -race -timeout 18m ./...
+
+test-runner:
+	@python=$$(command -v python3) || { echo 'runner: no python3 here; its tests run inside containers only' >&2; exit 0; }; \
+	cd images/runner && "$$python" -m unittest discover -s tests -t .
+
+vet:
+	go vet ./...
+	GOOS=darwin go vet ./...
+
+lint: $(GOLANGCI) ## Lint for Linux and macOS; scripts and the runner too, where their linters are installed
+	$(GOLANGCI) run ./...
+	GOOS=darwin $(GOLANGCI) run ./...
+	@if command -v shellcheck >/dev/null; then shellcheck -x $(SCRIPTS); else echo 'lint: shellcheck is not installed, scripts not checked' >&2; fi
+	@if command -v mypy >/dev/null; then mypy --strict images/runner; else echo 'lint: mypy is not installed, runner not checked' >&2; fi
+	@if command -v ruff >/dev/null; then ruff check images/runner examples; else echo 'lint: ruff is not installed, Python style not checked' >&2; fi
+
+.cache/bin/golangci-lint:
+	@echo 'building golangci-lint $(GOLANGCI_VERSION), once; this takes some minutes' >&2
+	GOBIN=$(CURDIR)/.cache/bin go install github.com/golangci/golangci-lint/v2/cmd/golangci-lint@$(GOLANGCI_VERSION)
+
+fmt: $(GOLANGCI) ## Format the Go code
+	$(GOLANGCI) fmt ./...
+
+cover: setup ## Show how much of each package its tests cover
+	PTC_MCP_TEST_IMAGE=$$(cat .cache/image) go test -coverprofile=coverage.out ./...
+	go tool cover -func=coverage.out | tail -n 1
+
+FUZZTIME ?= 30s
+fuzz: ## Fuzz every decoder, FUZZTIME each
+	@grep -rlE '^func Fuzz' --include='*_test.go' . | while read -r file; do \
+	  for target in $$(grep -ohE '^func Fuzz\w+' "$$file" | cut -c6-); do \
+	    go test -run '^$$' -fuzz "^$$target$$" -fuzztime $(FUZZTIME) "./$$(dirname "$$file")"; \
+	  done; \
+	done
+
+bench: build setup ## Measure runs and calls against the floors of this machine
+	PTC_MCP_TEST_IMAGE=$$(cat .cache/image) go run ./test/bench
+
+cross: ## Compile for every platform
+	@for os in linux darwin windows; do for arch in amd64 arm64; do \
+	  echo "build $$os/$$arch" >&2; \
+	  CGO_ENABLED=0 GOOS=$$os GOARCH=$$arch go build -o /dev/null ./cmd/ptc-mcp; \
+	done; done
+
+image: setup ## Build an image with the runner precompiled, on top of the one in use
+	docker build --build-arg BASE=$$(cat .cache/image) -f Dockerfile.runner -t ptc-mcp/runner:$(VERSION) .
+
+clean: ## Remove what was built here; images and installed packages stay
+	rm -rf bin dist .cache coverage.out test/npm/node_modules
+
+help: ## Show the targets
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | while IFS=$$'\t' read -r t d; do printf '  %-8s %s\n' "$$t" "$$d"; done

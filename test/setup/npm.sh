@@ -1,0 +1,21 @@
+#!/usr/bin/env bash
+# Installs the MCP servers that the tests and the examples use, as
+# test/npm/package-lock.json has them, into test/npm/node_modules.
+set -euo pipefail
+# shellcheck source=test/setup/setup.sh
+. "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
+
+cd "$root/test/npm"
+stamp=node_modules/.installed-lock.json
+if cmp -s package-lock.json "$stamp" && command -v node >/dev/null; then
+  exit
+fi
+
+if ! command -v node >/dev/null || ! command -v npm >/dev/null; then
+  can_install || fail "node and npm are missing, and only as root on Debian can this script install them: install Node.js 20 or newer"
+  install_packages nodejs npm
+fi
+
+say "installing the npm servers"
+npm ci --no-audit --no-fund --loglevel=error >&2 || fail "npm could not install the servers: see the lines above"
+cp package-lock.json "$stamp"
