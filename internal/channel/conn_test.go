@@ -1,0 +1,190 @@
+package channel
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"io"
+	"os"
+	"strings"
+	"testing"
+)
+
+var testLimits = Limits{FrameBytes: 1 << 20, EmitBytes: 1 << 10, OpenCalls: 4}
+
+// stream is a channel whose other end has already said everything.
+type stream struct {
+	io.Reader
+	bytes.Buffer
+}
+
+func (s *stream) Read(p []byte) (int, error) { return s.Reader.Read(p) }
+
+func frames(bodies ...string) []byte {
+	var b []byte
+	for _, body := range bodies {
+		b = append(binary.BigEndian.AppendUint32(b, uint32(len(body))), body...)
+	}
+	return b
+}
+
+// handler records what it is handed.
+type handler struct {
+	calls []Call
+	emits []string
+}
+
+func (h *handler) Call(c Call)            { h.calls = append(h.calls, c) }
+func (h *handler) Emit(v json.RawMessage) { h.emits = append(h.emits, string(v)) }
+func conn(bodies ...string) (*Conn, *stream) {
+	s := &stream{Reader: bytes.NewReader(frames(bodies...))}
+	return New(s, testLimits), s
+}
+
+func TestServeHandsOnRawArgumentsAndValues(t *testing.T) {
+	c, _ := conn(
+		`{"type":"hello","protocol":1,"python":"3.9.2","runner":"ab"}`,
+		`{"type":"call","id":1,"tool":"t","arguments":{"n": 12345678901234567890.10, "s":"\ud800"}}`,
+		`{"arguments":{},"tool":"u","id":7,"type":"call"}`,
+		`{"type":"emit","value":[1, 2]}`,
+		`{"type":"done","outcome":"error","error":{"kind":"exit","type":"SystemExit","message":"3","traceback":"","line":2,"exit_code":3}}`,
+	)
+	hello, err := c.Hello()
+	if err != nil || hello != (Hello{Python: "3.9.2", Runner: "ab"}) {
+		t.Fatalf("hello %+v, %v", hello, err)
+	}
+	var h handler
+	done, err := c.Serve(&h)
+	if err != nil || done.Error == nil || done.Error.ExitCode != 3 || done.Error.Line != 2 {
+		t.Fatalf("done %+v, %v", done.Error, err)
+	}
+	if len(h.calls) != 2 || string(h.calls[0].Arguments) != `{"n": 12345678901234567890.10, "s":"\ud800"}` || h.calls[1].ID != 7 {
+		t.Errorf("calls %+v", h.calls)
+	}
+	if len(h.emits) != 1 || h.emits[0] != `[1, 2]` {
+		t.Errorf("emits %q", h.emits)
+	}
+}
+
+func TestTheEndOfTheStreamIsToldFromATornFrame(t *testing.T) {
+	c, _ := conn()
+	if _, err := c.Serve(&handler{}); !errors.Is(err, io.EOF) || errors.Is(err, ErrViolation) {
+		t.Errorf("after the last frame: %v", err)
+	}
+	whole := frames(`{"type":"emit","value":1}`)
+	for n := 1; n < len(whole); n++ {
+		c := New(&stream{Reader: bytes.NewReader(whole[:n])}, testLimits)
+		if _, err := c.Serve(&handler{}); !errors.Is(err, ErrViolation) {
+			t.Errorf("after %d bytes: %v", n, err)
+		}
+	}
+}
+
+func TestEachCallIsAnsweredOnceWithItsRawValue(t *testing.T) {
+	c, s := conn(`{"type":"call","id":1,"tool":"t","arguments":{}}`, `{"type":"call","id":2,"tool":"t","arguments":{}}`)
+	if _, err := c.Serve(&handler{}); !errors.Is(err, io.EOF) {
+		t.Fatal(err)
+	}
+	large := `"` + strings.Repeat("x", 200<<10) + `"`
+	if err := c.Result(2, json.RawMessage(large)); err != nil {
+		t.Fatal(err)
+	}
+	if err := c.Fail(1, "timeout", "t: too <slow>", true); err != nil {
+		t.Fatal(err)
+	}
+	for _, id := range []int64{1, 2, 3} {
+		if err := c.Result(id, json.RawMessage("null")); !errors.Is(err, errAnswered) {
+			t.Errorf("call %d answered again: %v", id, err)
+		}
+	}
+	want := frames(`{"type":"result","id":2,"value":`+large+`}`, `{"type":"error","id":1,"kind":"timeout","message":"t: too \u003cslow\u003e","retryable":true}`)
+	if !bytes.Equal(s.Bytes(), want) {
+		t.Errorf("sent %.120q…", s.Bytes())
+	}
+}
+
+func TestAnAnsweredCallMakesRoomForAnother(t *testing.T) {
+	r, w := io.Pipe()
+	c := New(struct {
+		io.Reader
+		io.Writer
+	}{r, io.Discard}, Limits{FrameBytes: 1 << 20, OpenCalls: 1})
+	answer := handlerFunc(func(call Call) {
+		if err := c.Result(call.ID, json.RawMessage("1")); err != nil {
+			t.Error(err)
+		}
+	})
+	go func() {
+		for id := range 100 {
+			body := `{"type":"call","id":` + itoa(id+1) + `,"tool":"t","arguments":{}}`
+			if _, err := w.Write(frames(body)); err != nil {
+				return
+			}
+		}
+		w.Close()
+	}()
+	if _, err := c.Serve(answer); !errors.Is(err, io.EOF) {
+		t.Error(err)
+	}
+}
+
+type handlerFunc func(Call)
+
+func (f handlerFunc) Call(c Call)          { f(c) }
+func (f handlerFunc) Emit(json.RawMessage) {}
+func itoa(n int) string                    { b, _ := json.Marshal(n); return string(b) }
+
+// FuzzServe holds that no byte sequence makes the host panic, read past its
+// limits, or hand on anything that is not valid JSON.
+func FuzzServe(f *testing.F) {
+	f.Add(frames(`{"type":"call","id":1,"tool":"t","arguments":{"a":[1,{"b":null}]}}`, `{"type":"done","outcome":"ok","error":null}`))
+	f.Add(frames(`{"type":"emit","value":"\ud800"}`))
+	f.Add(frames(`{"type":"done","outcome":"error","error":{"kind":"check"}}`))
+	f.Add([]byte{0, 0, 0, 5, '{', '"', 0xff})
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var h handler
+		_, err := New(&stream{Reader: bytes.NewReader(data)}, testLimits).Serve(&h)
+		if err != nil && !errors.Is(err, ErrViolation) && !errors.Is(err, io.EOF) {
+			t.Errorf("unclassified error: %v", err)
+		}
+		for _, c := range h.calls {
+			if !json.Valid(c.Arguments) || c.ID < 1 {
+				t.Errorf("handed on %+v", c)
+			}
+		}
+		for _, e := range h.emits {
+			if !json.Valid([]byte(e)) || len(e) > testLimits.EmitBytes {
+				t.Errorf("handed on emit %q", e)
+			}
+		}
+	})
+}
+
+// BenchmarkRoundTrip measures the host's own part of one call: a frame read and
+// decoded, an answer written.
+func BenchmarkRoundTrip(b *testing.B) {
+	null, err := os.OpenFile(os.DevNull, os.O_WRONLY, 0)
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer null.Close()
+	var input []byte
+	for id := range b.N {
+		input = append(input, frames(`{"type":"call","id":`+itoa(id+1)+`,"tool":"mcp__server__echo","arguments":{"message":"hello"}}`)...)
+	}
+	c := New(struct {
+		io.Reader
+		io.Writer
+	}{bytes.NewReader(input), null}, testLimits)
+	value := json.RawMessage(`"hello"`)
+	b.ResetTimer()
+	_, err = c.Serve(handlerFunc(func(call Call) {
+		if err := c.Result(call.ID, value); err != nil {
+			b.Fatal(err)
+		}
+	}))
+	if !errors.Is(err, io.EOF) {
+		b.Fatal(err)
+	}
+}
