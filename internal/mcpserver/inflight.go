@@ -22,13 +22,17 @@ type inflight struct {
 
 	mu       sync.Mutex
 	requests map[string]*request
+	active   int // requests in the table, or whose answer is being written
 	ending   bool
-	empty    chan struct{} // closed when ending and no request is left
+	empty    chan struct{} // closed when ending and none is active
 }
 
 // request is one request being answered.
 type request struct {
-	cancel    context.CancelFunc
+	table  *inflight
+	key    string
+	cancel context.CancelFunc
+	// Guarded by table.mu.
 	cancelled bool
 }
 
@@ -36,20 +40,22 @@ func newInflight(limit int) *inflight {
 	return &inflight{max: limit, requests: make(map[string]*request), empty: make(chan struct{})}
 }
 
-// add takes a request in under its key.
-func (t *inflight) add(key string, cancel context.CancelFunc) error {
+// add takes a request in under its key. The caller calls done on it at last.
+func (t *inflight) add(key string, cancel context.CancelFunc) (*request, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch {
 	case t.ending:
-		return errEnding
+		return nil, errEnding
 	case t.requests[key] != nil:
-		return errDuplicateID
-	case len(t.requests) >= t.max:
-		return errTooMany
+		return nil, errDuplicateID
+	case t.active >= t.max:
+		return nil, errTooMany
 	}
-	t.requests[key] = &request{cancel: cancel}
-	return nil
+	r := &request{table: t, key: key, cancel: cancel}
+	t.requests[key] = r
+	t.active++
+	return r, nil
 }
 
 // cancel ends the request with the key, if there is one; it will not be
@@ -63,27 +69,37 @@ func (t *inflight) cancel(key string) {
 	}
 }
 
-// cancelled reports whether the client has cancelled the request.
-func (t *inflight) cancelled(key string) bool {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	r := t.requests[key]
-	return r != nil && r.cancelled
+// isCancelled reports whether the client has cancelled the request.
+func (r *request) isCancelled() bool {
+	r.table.mu.Lock()
+	defer r.table.mu.Unlock()
+	return r.cancelled
 }
 
-// remove takes a request out, once it has been answered or needs no answer.
-func (t *inflight) remove(key string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if r := t.requests[key]; r != nil {
-		r.cancel()
-		delete(t.requests, key)
+// settle frees the id, so that the client may use it again as soon as it has
+// the answer, and reports whether there is to be one. No cancellation finds the
+// request any more.
+func (r *request) settle() bool {
+	r.table.mu.Lock()
+	defer r.table.mu.Unlock()
+	delete(r.table.requests, r.key)
+	return !r.cancelled
+}
+
+// done ends the request, once its answer is written or none is due.
+func (r *request) done() {
+	r.cancel()
+	r.table.mu.Lock()
+	defer r.table.mu.Unlock()
+	if r.table.requests[r.key] == r {
+		delete(r.table.requests, r.key)
 	}
-	t.closeIfEmpty()
+	r.table.active--
+	r.table.closeIfEmpty()
 }
 
 // end refuses further requests. The channel it returns is closed when the last
-// one has left.
+// one is done.
 func (t *inflight) end() <-chan struct{} {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -95,20 +111,16 @@ func (t *inflight) end() <-chan struct{} {
 }
 
 func (t *inflight) closeIfEmpty() {
-	if t.ending && len(t.requests) == 0 {
-		select {
-		case <-t.empty:
-		default:
-			close(t.empty)
-		}
+	if t.ending && t.active == 0 {
+		close(t.empty)
 	}
 }
 
-// count returns how many requests are being answered.
+// count returns how many requests are not done.
 func (t *inflight) count() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return len(t.requests)
+	return t.active
 }
 
 // idKey returns the key of a JSON-RPC id: a string or a number, which never

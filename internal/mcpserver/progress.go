@@ -114,12 +114,12 @@ func (p *progressReporter) send(sent float64) float64 {
 	if progress <= sent {
 		return sent
 	}
-	message := fmt.Sprintf("%d tool calls made, %d under way", state.Started, state.Started-state.Finished)
+	message := fmt.Sprintf("tool calls: %d made, %d under way", state.Started, state.Started-state.Finished)
 	if state.Failed > 0 {
 		message += fmt.Sprintf(", %d failed", state.Failed)
 	}
 	if state.Last != "" {
-		message += "; " + shorten(state.Last, 128)
+		message += "; last " + shorten(state.Last, 128)
 	}
 	p.notify(progress, message)
 	return progress

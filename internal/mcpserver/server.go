@@ -61,12 +61,13 @@ type Server struct {
 	opts    Options
 	logger  *slog.Logger
 	mcp     *server.MCPServer
+	maxLine int // longest message in bytes
 }
 
 // New returns a Server. It reads the names of the configured servers, and waits
 // for none of them.
 func New(catalog Catalog, runner Runner, opts Options) *Server {
-	s := &Server{catalog: catalog, runner: runner, opts: opts, logger: opts.Logger}
+	s := &Server{catalog: catalog, runner: runner, opts: opts, logger: opts.Logger, maxLine: maxLineBytes}
 	if s.logger == nil {
 		s.logger = slog.New(slog.DiscardHandler)
 	}

@@ -56,7 +56,7 @@ func (s *Server) ServeStdio(ctx context.Context, stdin io.Reader, stdout io.Writ
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		readErr = c.read(newLineReader(stdin, maxLineBytes))
+		readErr = c.read(newLineReader(stdin, s.maxLine))
 	}()
 	var err error
 	select {
@@ -113,7 +113,7 @@ func (c *connection) read(lines *lineReader) error {
 		}
 		switch {
 		case errors.Is(err, errLineTooLong):
-			c.refuse(nil, mcp.PARSE_ERROR, fmt.Sprintf("message longer than %d bytes", maxLineBytes))
+			c.refuse(nil, mcp.PARSE_ERROR, fmt.Sprintf("message longer than %d bytes", c.server.maxLine))
 			continue
 		case errors.Is(err, io.EOF):
 			return nil
@@ -183,7 +183,8 @@ func (c *connection) requested(method string, e *envelope, line []byte) {
 		return
 	}
 	ctx, cancel := context.WithCancel(c.ctx)
-	if err := c.requests.add(key, cancel); err != nil {
+	r, err := c.requests.add(key, cancel)
+	if err != nil {
 		cancel()
 		code := mcp.INVALID_REQUEST
 		if errors.Is(err, errTooMany) {
@@ -193,23 +194,23 @@ func (c *connection) requested(method string, e *envelope, line []byte) {
 		return
 	}
 	if token := e.Params.Meta.ProgressToken; isID(token) {
-		ctx = withNotifier(ctx, c.notifier(key, token))
+		ctx = withNotifier(ctx, c.notifier(r, token))
 	}
 	work := func() {
-		defer c.requests.remove(key)
+		defer r.done()
 		if method == string(mcp.MethodToolsCall) {
 			// A cancelled or abandoned call leaves the queue at once.
 			select {
 			case c.calls <- struct{}{}:
 				defer func() { <-c.calls }()
 			case <-ctx.Done():
-				if c.requests.cancelled(key) {
+				if r.isCancelled() {
 					return
 				}
 			}
 		}
 		response := c.handle(ctx, e.ID, line)
-		c.answer(key, response)
+		c.answer(r, response)
 	}
 	if method == string(mcp.MethodInitialize) {
 		// Everything after the handshake comes after it.
@@ -221,9 +222,9 @@ func (c *connection) requested(method string, e *envelope, line []byte) {
 
 // notifier returns the progress notifications of one request. Nothing is sent
 // for a request that has been cancelled.
-func (c *connection) notifier(key string, token json.RawMessage) notifier {
+func (c *connection) notifier(r *request, token json.RawMessage) notifier {
 	return func(progress float64, message string) {
-		if c.requests.cancelled(key) {
+		if r.isCancelled() {
 			return
 		}
 		line, err := marshal(progressNotification{
@@ -264,8 +265,8 @@ func (c *connection) handle(ctx context.Context, id json.RawMessage, line []byte
 
 // answer writes the response of a request unless the client has cancelled it,
 // after the notifications that mcp-go has queued before it.
-func (c *connection) answer(key string, response []byte) {
-	if response == nil || c.requests.cancelled(key) {
+func (c *connection) answer(r *request, response []byte) {
+	if !r.settle() {
 		return
 	}
 	var lines [][]byte
