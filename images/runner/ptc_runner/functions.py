@@ -1,0 +1,78 @@
+"""The functions beside the tools: emit, list_callable_tools, inspect_tool, server_status.
+
+They work with and without ``await``, so their results are what they should be
+and can be awaited as well.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Callable, Dict, Generator, List
+
+from .tools import Tool, ToolCall
+from .values import Converter
+
+if TYPE_CHECKING:
+    from .calls import Channel
+    from .catalogue import Catalogue
+    from .output import Notices
+
+NAMES = ("emit", "list_callable_tools", "inspect_tool", "server_status", "servers", "ToolError", "ToolTimeoutError")
+
+
+class _AwaitableDict(Dict[str, Any]):
+    def __await__(self) -> Generator[Any, None, Dict[str, Any]]:
+        return self
+        yield
+
+
+class _AwaitableList(List[str]):
+    def __await__(self) -> Generator[Any, None, List[str]]:
+        return self
+        yield
+
+
+class _Done:
+    """What emit returns: nothing, but it may be awaited."""
+
+    def __await__(self) -> Generator[Any, None, None]:
+        return None
+        yield
+
+
+def functions(
+    catalogue: Catalogue, channel: Channel, notices: Notices, emit_limit: int
+) -> Dict[str, Callable[..., Any]]:
+    """Make the functions of one run."""
+
+    def emit(value: Any) -> _Done:
+        """Return a JSON value to the caller beside the output. The last call wins."""
+        encoded = Converter("value", notices.say_once).encode(value)
+        if len(encoded) > emit_limit:
+            raise ValueError(
+                f"emit: {len(encoded)} bytes are over the limit of {emit_limit}: emit a summary of the value"
+            )
+        channel.emit(encoded)
+        return _Done()
+
+    def list_callable_tools() -> List[str]:
+        """Return the names of all tools, sorted."""
+        return _AwaitableList(sorted(catalogue.by_name))
+
+    def inspect_tool(tool_name: Any) -> Dict[str, Any]:
+        """Return a tool's name, description, inputSchema and outputSchema."""
+        if isinstance(tool_name, dict) and len(tool_name) == 1:
+            (tool_name,) = tool_name.values()
+        name = tool_name.__name__ if isinstance(tool_name, (Tool, ToolCall)) else str(tool_name)
+        entry = catalogue.find(name)
+        arguments = {"tool_name": entry["n"] if entry else name}
+        return _AwaitableDict(channel.call_blocking("inspect_tool", json.dumps(arguments).encode()))
+
+    def server_status() -> Dict[str, Any]:
+        """Return ``{server: {"connected": …, "tools": …, "error": …}}``."""
+        return _AwaitableDict(channel.call_blocking("server_status", b"{}"))
+
+    made = (emit, list_callable_tools, inspect_tool, server_status)
+    for function in made:
+        function.__module__, function.__qualname__ = "__main__", function.__name__
+    return {function.__name__: function for function in made}

@@ -1,0 +1,56 @@
+"""The runner's own resource limits, below the sandbox's.
+
+They turn the end of a sandbox into an error inside the program. A program can
+undo them; the sandbox's cannot be undone.
+"""
+
+from __future__ import annotations
+
+import resource
+
+_HEADROOM = 16 << 20  # below the sandbox's memory limit
+_LEAST_ROOM = 8 << 20  # above what is in use already
+
+# RLIMIT_DATA counts private writable memory. RLIMIT_AS would count address
+# space, of which every thread reserves 70 to 140 MB without using it.
+_MEMORY = resource.RLIMIT_DATA
+
+
+def apply(memory_bytes: int, open_files: int) -> None:
+    """Lower the soft limits; 0 leaves one as it is."""
+    _lower(resource.RLIMIT_CORE, 0)
+    if memory_bytes > 0:
+        _lower(_MEMORY, max(memory_bytes - _HEADROOM, _data_in_use() + _LEAST_ROOM))
+    if open_files > 0:
+        _lower(resource.RLIMIT_NOFILE, open_files)
+
+
+def lift_memory() -> None:
+    """Give back the headroom, so that an error about memory can be reported."""
+    hard = resource.getrlimit(_MEMORY)[1]
+    try:
+        resource.setrlimit(_MEMORY, (hard, hard))
+    except (OSError, ValueError):
+        pass
+
+
+def _lower(kind: int, value: int) -> None:
+    hard = resource.getrlimit(kind)[1]
+    if hard != resource.RLIM_INFINITY:
+        value = min(value, hard)
+    try:
+        resource.setrlimit(kind, (value, hard))
+    except (OSError, ValueError):
+        pass  # a platform without this limit
+
+
+def _data_in_use() -> int:
+    """Return the bytes RLIMIT_DATA counts now, or a guess where /proc is absent."""
+    try:
+        with open("/proc/self/status", encoding="ascii", errors="replace") as status:
+            for line in status:
+                if line.startswith("VmData:"):
+                    return int(line.split()[1]) * 1024
+    except (OSError, ValueError):
+        pass
+    return 32 << 20

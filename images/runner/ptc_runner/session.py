@@ -1,0 +1,135 @@
+"""The life of the runner: boot, hello, then run after run until its input ends."""
+
+from __future__ import annotations
+
+import fcntl
+import gc
+import json
+import os
+import resource
+import sys
+from typing import Any, Dict, Tuple
+
+from . import failure, limits, output, patches, program
+from .calls import Channel
+from .catalogue import Catalogue, install
+from .check import check
+from .frames import EndOfInput, write_all
+from .functions import NAMES, functions
+from .tools import ToolCall
+
+PROTOCOL = 1
+
+
+def main(runner_hash: str) -> None:
+    """Serve the channel on descriptors 0 and 1. Does not return."""
+    frames_in, frames_out, printed = _take_descriptors()
+    os.environ.clear()
+    if hasattr(sys, "set_int_max_str_digits"):
+        sys.set_int_max_str_digits(0)  # large integers are values like any other
+    patches.apply()
+    session = _Session(Channel(frames_in, frames_out), printed)
+    gc.collect()
+    gc.freeze()  # what is here now stays, so no collection need look at it
+    session.say(
+        {
+            "type": "hello",
+            "protocol": PROTOCOL,
+            "python": ".".join(map(str, sys.version_info[:3])),
+            "runner": runner_hash,
+        }
+    )
+    try:
+        while True:
+            session.run(session.channel.next_start())
+    except EndOfInput:
+        os._exit(0)
+
+
+def _take_descriptors() -> Tuple[int, int, int]:
+    """Move the frames away from 0 and 1, which become /dev/null and the output.
+
+    The copies are high, so that a program that closes low descriptors does not
+    hit them, and closed in children.
+    """
+    soft = resource.getrlimit(resource.RLIMIT_NOFILE)[0]
+    lowest = max(3, (1024 if soft == resource.RLIM_INFINITY else min(soft, 1024)) - 16)
+    moved = tuple(fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, lowest) for descriptor in range(3))
+    for descriptor in moved:
+        os.set_blocking(descriptor, True)
+    null = os.open(os.devnull, os.O_RDWR)
+    os.dup2(null, 0)
+    os.dup2(2, 1)
+    os.close(null)
+    return moved[0], moved[1], moved[2]
+
+
+class _Session:
+    def __init__(self, channel: Channel, printed: int) -> None:
+        self.channel = channel
+        self._printed = printed
+        self._notices = output.Notices(printed)
+        self._scratch = os.getcwd()
+
+    def say(self, frame: Dict[str, Any]) -> None:
+        text = json.dumps(frame, separators=(",", ":"))
+        self.channel.send(text.encode())
+
+    def run(self, start: Dict[str, Any]) -> None:
+        """Run one program and send done."""
+        error = self._run(start)
+        limits.lift_memory()
+        output.flush_streams()
+        self.channel.end()
+        write_all(self._printed, bytes.fromhex(start["marker"]))
+        self.say({"type": "done", "outcome": "error" if error else "ok", "error": error})
+
+    def _run(self, start: Dict[str, Any]) -> Any:
+        self._prepare(start)
+        source, filename, bounds = start["source"].lstrip("\ufeff"), start["filename"], start["limits"]
+        catalogue = Catalogue(start["tools"], NAMES)
+        try:
+            tree = program.parse(source, filename)
+            problems = check(tree, catalogue)
+            if problems:
+                return failure.of_check(problems, filename, source)
+            code = program.compile_tree(tree, filename)
+        except program.COMPILE_ERRORS as error:
+            return failure.of_syntax(error, filename)
+        namespace = program.new_main()
+        install(catalogue, self.channel, self._notices, namespace)
+        namespace.update(functions(catalogue, self.channel, self._notices, bounds["emit_bytes"]))
+        del tree, start
+        self.channel.begin(bounds["open_calls"], bounds["frame_bytes"])
+        limits.apply(bounds["memory_bytes"], bounds["open_files"])
+        error = program.run(code, namespace)
+        if not self.channel.in_own_process:
+            _end_fork(error, filename)
+        limits.lift_memory()
+        described = failure.of_exception(error, filename) if error is not None else None
+        for value in list(namespace.values()):
+            if isinstance(value, ToolCall):
+                value.warn_unless_awaited()
+        program.run_exit_handlers()
+        return described
+
+    def _prepare(self, start: Dict[str, Any]) -> None:
+        os.chdir(self._scratch)
+        sys.argv = [start["filename"]]
+        if self._scratch not in sys.path:
+            sys.path.append(self._scratch)  # last: a file there hides no library module
+        output.open_streams()
+        self._notices.reset()
+
+
+def _end_fork(error: Any, filename: str) -> None:
+    """End a child that the program forked and let run to the program's end."""
+    code = 0
+    if isinstance(error, SystemExit):
+        code = failure.exit_code(error)
+    elif error is not None:
+        code = 1
+        print(failure.print_exception(error, filename), end="", file=sys.stderr)
+    program.run_exit_handlers()
+    output.flush_streams()
+    os._exit(code)

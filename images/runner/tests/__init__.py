@@ -1,0 +1,1 @@
+"""Tests of the runner: python3 -m unittest, in images/runner."""
