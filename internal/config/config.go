@@ -1,0 +1,144 @@
+// Package config owns the configuration file: its keys, their defaults, where
+// the file is looked for, and everything that can be wrong with it.
+//
+// It starts no server and no sandbox, knows nothing of what the values are used
+// for beyond their bounds, and imports nothing internal.
+package config
+
+// Config is one complete configuration, defaults filled in and variables
+// expanded. It may hold secrets: do not log it as a whole.
+type Config struct {
+	// Path is the file it was loaded from, as given to Load; empty when there
+	// was none.
+	Path string `yaml:"-" json:"-"`
+
+	Servers   []Server  `yaml:"servers"`
+	Tools     Tools     `yaml:"tools"`
+	Execution Execution `yaml:"execution"`
+	Docker    Docker    `yaml:"docker"`
+	Python    Python    `yaml:"python"`
+}
+
+// Transport is how a server is reached.
+type Transport string
+
+// The transports of MCP.
+const (
+	Stdio Transport = "stdio" // a child process, messages on its standard streams
+	HTTP  Transport = "http"  // streamable HTTP
+	SSE   Transport = "sse"   // the older HTTP with server-sent events
+)
+
+// Server is one MCP server whose tools programs may call.
+type Server struct {
+	// Name is unique, and the middle part of mcp__<name>__<tool>.
+	Name string `yaml:"name"`
+	// Transport follows from Command or URL when the file does not say.
+	Transport Transport `yaml:"transport" enum:"stdio,http,sse"`
+
+	// Command is the program of a stdio server: a path, or a name on PATH.
+	Command string `yaml:"command"`
+	// Args are its arguments.
+	Args []string `yaml:"args"`
+	// Env is added to the minimal environment of a stdio server.
+	Env map[string]string `yaml:"env"`
+
+	// URL is the endpoint of an http or sse server.
+	URL string `yaml:"url"`
+	// Headers are sent with every request to it.
+	Headers map[string]string `yaml:"headers"`
+
+	// ConnectTimeoutSeconds bounds starting the server and its handshake.
+	ConnectTimeoutSeconds float64 `yaml:"connect_timeout_seconds"`
+	// ListTimeoutSeconds bounds listing its tools, all pages together.
+	ListTimeoutSeconds float64 `yaml:"list_timeout_seconds"`
+}
+
+// Tools decides which tools programs may call. At most one of the lists is
+// set; with neither, every tool may be called.
+type Tools struct {
+	// Allow are globs over callable names; tools that match none are left out.
+	Allow []string `yaml:"allow"`
+	// Block are globs over callable names; tools that match one are left out.
+	Block []string `yaml:"block"`
+}
+
+// Execution bounds each run of a program.
+type Execution struct {
+	// TimeoutSeconds bounds a run's wall-clock time.
+	TimeoutSeconds float64 `yaml:"timeout_seconds"`
+	// MaxOutputBytes bounds everything of a run that goes to the model.
+	MaxOutputBytes int `yaml:"max_output_bytes"`
+	// Sandbox is the backend that isolates a run.
+	Sandbox string `yaml:"sandbox" enum:"auto,docker,native,seatbelt,none"`
+	// MaxToolCalls bounds the calls of servers' tools in one run.
+	MaxToolCalls int `yaml:"max_tool_calls"`
+	// MaxConcurrentCalls bounds the calls under way at once; more wait.
+	MaxConcurrentCalls int `yaml:"max_concurrent_calls"`
+	// ToolCallTimeoutSeconds bounds one call.
+	ToolCallTimeoutSeconds float64 `yaml:"tool_call_timeout_seconds"`
+	// Trace says what a result tells of the calls that were made.
+	Trace string `yaml:"trace" enum:"summary,off"`
+	// MaxToolResultBytes bounds one call's result.
+	MaxToolResultBytes Size `yaml:"max_tool_result_bytes"`
+	// MaxMemoryBytes bounds the memory of a sandbox, swap included.
+	MaxMemoryBytes Size `yaml:"max_memory_bytes"`
+	// MaxCPUs is the processor time a sandbox may use, in cores.
+	MaxCPUs float64 `yaml:"max_cpus"`
+	// MaxProcesses bounds the processes and threads of a sandbox together.
+	MaxProcesses int `yaml:"max_processes"`
+	// MaxScratchBytes bounds a sandbox's scratch folder.
+	MaxScratchBytes Size `yaml:"max_scratch_bytes"`
+	// MaxOpenFiles bounds the open files of each process in a sandbox.
+	MaxOpenFiles int `yaml:"max_open_files"`
+}
+
+// Docker is used by the docker sandbox only.
+type Docker struct {
+	// Host is the engine's address; empty means the one the docker command
+	// would use.
+	Host string `yaml:"host"`
+	// Image has Python 3.9 or later in it.
+	Image string `yaml:"image"`
+	// Runtime is the engine's OCI runtime, such as runsc; empty means its
+	// default.
+	Runtime string `yaml:"runtime"`
+	// Pull says when the image is fetched.
+	Pull string `yaml:"pull" enum:"missing,never,always"`
+}
+
+// Python is used by the sandboxes that run the host's own interpreter.
+type Python struct {
+	// Path is the interpreter; empty means the best one found.
+	Path string `yaml:"path"`
+}
+
+// Default returns the configuration of an empty file.
+func Default() *Config {
+	return &Config{
+		Execution: Execution{
+			TimeoutSeconds:         120,
+			MaxOutputBytes:         64 << 10,
+			Sandbox:                "auto",
+			MaxToolCalls:           100,
+			MaxConcurrentCalls:     8,
+			ToolCallTimeoutSeconds: 60,
+			Trace:                  "summary",
+			MaxToolResultBytes:     16 << 20,
+			MaxMemoryBytes:         512 << 20,
+			MaxCPUs:                1,
+			MaxProcesses:           64,
+			MaxScratchBytes:        64 << 20,
+			MaxOpenFiles:           256,
+		},
+		Docker: Docker{
+			Image: "python:3.12-slim",
+			Pull:  "missing",
+		},
+	}
+}
+
+// defaultServer returns what holds for a server until its entry says otherwise.
+func defaultServer() Server {
+	return Server{ConnectTimeoutSeconds: 30, ListTimeoutSeconds: 30}
+}
