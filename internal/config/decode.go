@@ -271,20 +271,21 @@ func describe(node *yaml.Node) string {
 	case yaml.SequenceNode:
 		return "a list"
 	case yaml.ScalarNode:
-		switch tag := node.ShortTag(); tag {
-		case "!!null":
-			return "nothing"
-		case "!!bool":
-			return "true or false"
-		case "!!int", "!!float":
-			return "the number " + strings.Trim(quote(node.Value), `"`)
-		case "!!str", "!!timestamp", "!!merge":
-			return "a string"
-		default:
-			return fmt.Sprintf("a value with the tag %s", quote(tag))
-		}
+	case yaml.AliasNode, yaml.DocumentNode:
+		return "an alias"
 	}
-	return "an alias"
+	switch tag := node.ShortTag(); tag {
+	case "!!null":
+		return "nothing"
+	case "!!bool":
+		return "true or false"
+	case "!!int", "!!float":
+		return "the number " + strings.Trim(quote(node.Value), `"`)
+	case "!!str", "!!timestamp", "!!merge":
+		return "a string"
+	default:
+		return fmt.Sprintf("a value with the tag %s", quote(tag))
+	}
 }
 
 // enum returns the words that the string field with the key may be.
