@@ -7,13 +7,13 @@ SHELL       := bash
 
 VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS := -s -w -X main.version=$(VERSION)
-SCRIPTS := .ci/run $(wildcard test/setup/*.sh images/*/*.sh test/escape/*.sh)
+SCRIPTS := .ci/run $(wildcard test/*/*.sh images/*/*.sh examples/*/*.sh)
 
 GOLANGCI_VERSION := v2.15.0
 GOLANGCI := $(shell command -v golangci-lint || echo .cache/bin/golangci-lint)
 
-# The packages' tests run against a real engine, real servers and, where there
-# are choices, in parallel only as far as two cores carry.
+# The tests run against a real engine, and fail where there is none. Testcontainers'
+# own cleaner is an image that offline machines cannot pull.
 export TESTCONTAINERS_RYUK_DISABLED := true
 export PTC_MCP_REQUIRE_DOCKER := 1
 
@@ -31,12 +31,13 @@ demo: build setup ## Run examples/demo: many calls of real servers, five lines o
 
 test: setup vet test-runner test-go ## Run all tests, with the race detector
 
-test-go:
+test-go: setup
+	@test/setup/toolchain.sh
 	PTC_MCP_TEST_IMAGE=$$(cat .cache/image) go test -race -timeout 18m ./...
 
 test-runner:
-	@python=$$(command -v python3) || { echo 'runner: no python3 here; its tests run inside containers only' >&2; exit 0; }; \
-	cd images/runner && "$$python" -m unittest discover -s tests -t .
+	@test/setup/toolchain.sh
+	cd images/runner && python3 -m unittest discover -s tests -t .
 
 vet:
 	go vet ./...
@@ -46,8 +47,8 @@ lint: $(GOLANGCI) ## Lint for Linux and macOS; scripts and the runner too, where
 	$(GOLANGCI) run ./...
 	GOOS=darwin $(GOLANGCI) run ./...
 	@if command -v shellcheck >/dev/null; then shellcheck -x $(SCRIPTS); else echo 'lint: shellcheck is not installed, scripts not checked' >&2; fi
-	@if command -v mypy >/dev/null; then mypy --strict images/runner; else echo 'lint: mypy is not installed, runner not checked' >&2; fi
-	@if command -v ruff >/dev/null; then ruff check images/runner examples; else echo 'lint: ruff is not installed, Python style not checked' >&2; fi
+	@if command -v mypy >/dev/null; then cd images/runner && mypy; else echo 'lint: mypy is not installed, runner not checked' >&2; fi
+	@if command -v ruff >/dev/null; then cd images/runner && ruff check .; else echo 'lint: ruff is not installed, Python style not checked' >&2; fi
 
 .cache/bin/golangci-lint:
 	@echo 'building golangci-lint $(GOLANGCI_VERSION), once; this takes some minutes' >&2

@@ -24,9 +24,23 @@ address() {
 # answers WAIT tells whether the engine answers within WAIT, like "2s".
 answers() { docker_api ping -wait "$1" 2>"$cache/engine.err"; }
 
+# forget_dead removes the process numbers that an engine left behind when it
+# was killed: were one in use again, dockerd would take that process for itself.
+forget_dead() {
+  local file
+  for file in /run/docker.pid /run/docker/containerd/containerd.pid; do
+    [ -s "$file" ] || continue
+    case $(cat "/proc/$(cat "$file")/comm" 2>/dev/null) in
+    dockerd | containerd) ;;
+    *) rm -f "$file" ;;
+    esac
+  done
+}
+
 # start starts dockerd, which outlives this script.
 start() {
   local log=$cache/dockerd.log pid
+  forget_dead
   if [ -d /run/systemd/system ] && systemctl start docker 2>/dev/null; then
     answers "${start_seconds}s" && return
   fi
