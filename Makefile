@@ -9,6 +9,9 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS := -s -w -X main.version=$(VERSION)
 SCRIPTS := .ci/run $(wildcard test/*/*.sh images/*/*.sh examples/*/*.sh)
 
+# Debian releases with the oldest to the newest Python that programs run on.
+SUITES := bullseye bookworm trixie forky
+
 GOLANGCI_VERSION := v2.15.0
 GOLANGCI := $(shell command -v golangci-lint || echo .cache/bin/golangci-lint)
 
@@ -33,7 +36,8 @@ test: setup vet test-runner test-go ## Run all tests, with the race detector
 
 test-go: setup
 	@test/setup/toolchain.sh
-	PTC_MCP_TEST_IMAGE=$$(cat .cache/image) go test -race -timeout 18m ./...
+	@for suite in $(SUITES); do test/setup/image.sh $$suite >/dev/null; done
+	PTC_MCP_TEST_IMAGE=$$(test/setup/image.sh) go test -race -timeout 18m ./...
 
 test-runner:
 	@test/setup/toolchain.sh
@@ -58,7 +62,7 @@ fmt: $(GOLANGCI) ## Format the Go code
 	$(GOLANGCI) fmt ./...
 
 cover: setup ## Show how much of each package its tests cover
-	PTC_MCP_TEST_IMAGE=$$(cat .cache/image) go test -coverprofile=coverage.out ./...
+	PTC_MCP_TEST_IMAGE=$$(test/setup/image.sh) go test -coverprofile=coverage.out ./...
 	go tool cover -func=coverage.out | tail -n 1
 
 FUZZTIME ?= 30s
@@ -70,7 +74,7 @@ fuzz: ## Fuzz every decoder, FUZZTIME each
 	done
 
 bench: build setup ## Measure runs and calls against the floors of this machine
-	PTC_MCP_TEST_IMAGE=$$(cat .cache/image) go run ./test/bench
+	PTC_MCP_TEST_IMAGE=$$(test/setup/image.sh) go run ./test/bench
 
 cross: ## Compile for every platform
 	@for os in linux darwin windows; do for arch in amd64 arm64; do \
@@ -79,7 +83,7 @@ cross: ## Compile for every platform
 	done; done
 
 image: setup ## Build an image with the runner precompiled, on top of the one in use
-	docker build --build-arg BASE=$$(cat .cache/image) -f Dockerfile.runner -t ptc-mcp/runner:$(VERSION) .
+	docker build --build-arg BASE=$$(test/setup/image.sh) -f Dockerfile.runner -t ptc-mcp/runner:$(VERSION) .
 
 clean: ## Remove what was built here; images and installed packages stay
 	rm -rf bin dist .cache coverage.out test/npm/node_modules

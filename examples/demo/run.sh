@@ -5,7 +5,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
 config=examples/demo/config.yaml
-image=$(cat .cache/image)
+image=$(test/setup/image.sh)
 if [ "$image" != python:3.12-slim ]; then
   { cat "$config" && printf '\ndocker:\n  image: %s\n' "$image"; } >.cache/demo.yaml
   config=.cache/demo.yaml
