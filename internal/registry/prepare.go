@@ -1,0 +1,124 @@
+package registry
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"github.com/ptc-mcp/ptc-mcp/internal/tool"
+)
+
+// guessWait bounds the wait for servers that a program may mean although it
+// names none of them.
+const guessWait = 5 * time.Second
+
+// Prepare returns the catalogue for a run of the program source. It first
+// waits, until ctx ends, for the servers that the program names and whose first
+// attempt to connect is still under way; each server's own deadlines bound
+// that. If the program calls a function that nothing defines, it may mean a
+// tool by its short name: then Prepare waits for all such servers, at most 5
+// seconds. Without such servers it only reads the present snapshot.
+func (r *Registry) Prepare(ctx context.Context, source string) tool.Table {
+	unsettled := r.unsettled()
+	if len(unsettled) == 0 {
+		if r.current.Load().connecting() {
+			r.refresh() // the news of a settled server is still on its way here
+		}
+		return r.current.Load().table
+	}
+	program := readProgram(source)
+	for _, m := range unsettled {
+		if program.names(m) {
+			settle(ctx, m)
+		}
+	}
+	r.refresh()
+	if unsettled = r.unsettled(); len(unsettled) > 0 && r.current.Load().lacks(program.unbound) {
+		guess, cancel := context.WithTimeout(ctx, guessWait)
+		defer cancel()
+		for _, m := range unsettled {
+			settle(guess, m)
+			r.refresh()
+			if !r.current.Load().lacks(program.unbound) {
+				break
+			}
+		}
+	}
+	return r.current.Load().table
+}
+
+// unsettled are the servers whose first attempt to connect is under way.
+func (r *Registry) unsettled() []*member {
+	var unsettled []*member
+	for _, m := range r.members {
+		select {
+		case <-m.Settled():
+		default:
+			unsettled = append(unsettled, m)
+		}
+	}
+	return unsettled
+}
+
+func settle(ctx context.Context, m *member) {
+	select {
+	case <-m.Settled():
+	case <-ctx.Done():
+	}
+}
+
+// lacks reports whether one of the names is no tool's short name.
+func (s *snapshot) lacks(names []string) bool {
+	for _, name := range names {
+		known := false
+		for _, v := range s.views {
+			known = known || v.listed() && v.tools.byPart[name] != nil
+		}
+		if !known {
+			return true
+		}
+	}
+	return false
+}
+
+// names reports whether the program names the server: in the callable name of
+// a tool, by way of servers, or in a string that names one of its tools.
+func (p *program) names(m *member) bool {
+	prefixes := []string{m.prefix, callableName(m.Name(), ""), tool.Prefix + fold(m.Name()) + separator}
+	for _, prefix := range prefixes {
+		for _, id := range p.identifiers {
+			if strings.HasPrefix(id, prefix) {
+				return true
+			}
+		}
+		for _, s := range p.strings {
+			if strings.Contains(s, prefix) {
+				return true
+			}
+		}
+	}
+	for _, spelling := range []string{m.part, m.Name(), fold(m.Name())} {
+		for _, id := range p.identifiers {
+			if p.usesServers && id == spelling {
+				return true
+			}
+		}
+		for _, s := range p.strings {
+			if p.usesServers && s == spelling || startsTool(s, spelling) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// startsTool reports whether s is a server's name, something that separates it,
+// and the beginning of a tool's name.
+func startsTool(s, server string) bool {
+	rest, ok := strings.CutPrefix(s, server)
+	if !ok {
+		return false
+	}
+	part, ok := afterSeparator(rest)
+	return ok && part != "" && isIdentifierByte(part[0])
+}

@@ -1,0 +1,202 @@
+package registry
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/ptc-mcp/ptc-mcp/internal/downstream"
+	"github.com/ptc-mcp/ptc-mcp/internal/tool"
+)
+
+// member is a configured server with what never changes about it.
+type member struct {
+	Server
+	part   string // the server's part of callable names
+	prefix string // what its tools' callable names begin with
+}
+
+// view is a server as one snapshot sees it.
+type view struct {
+	*member
+	status downstream.Status
+	// tools are the callable ones: those of now when the server is connected,
+	// else the last that were known; nil when it was never connected.
+	tools *toolset
+}
+
+func (v *view) listed() bool { return v.status.State == downstream.Connected && v.tools != nil }
+
+// reason says in one line why the server is not connected; "" when it is and
+// has nothing to complain about.
+func (v *view) reason() string {
+	switch {
+	case v.status.Err != nil:
+		return firstLine(v.status.Err.Error(), 300)
+	case v.status.State == downstream.Connecting:
+		return "connecting"
+	case v.status.State == downstream.Down:
+		return "connection lost"
+	}
+	return ""
+}
+
+// snapshot is the catalogue at one moment. It is immutable: whoever holds one
+// sees the same tools listed, described and callable.
+type snapshot struct {
+	views []*view // in the order of the configuration
+	names []string
+	list  json.RawMessage // names as a JSON array
+	table tool.Table
+}
+
+func newSnapshot(views []*view) *snapshot {
+	s := &snapshot{views: views}
+	// No prefix begins with another, so the servers' sorted blocks, put in the
+	// order of their prefixes, are sorted as a whole.
+	listed := slices.DeleteFunc(slices.Clone(views), func(v *view) bool { return !v.listed() })
+	slices.SortFunc(listed, func(a, b *view) int { return cmp.Compare(a.prefix, b.prefix) })
+	count := 0
+	for _, v := range listed {
+		count += len(v.tools.entries)
+	}
+	s.names = make([]string, 0, count)
+	s.table.ReadOnly = make(map[string]bool)
+	blocks := make([][]byte, 0, len(listed))
+	for _, v := range listed {
+		for _, e := range v.tools.entries {
+			s.names = append(s.names, e.name)
+			if e.readOnly() {
+				s.table.ReadOnly[e.name] = true
+			}
+		}
+		if len(v.tools.entries) > 0 {
+			blocks = append(blocks, v.tools.wire)
+		}
+	}
+	s.table.Wire = slices.Concat([]byte{'['}, bytes.Join(blocks, []byte{','}), []byte{']'})
+	s.list = appendStrings(nil, s.names)
+	return s
+}
+
+// connecting reports whether a server's first attempt to connect had not ended.
+func (s *snapshot) connecting() bool {
+	return slices.ContainsFunc(s.views, func(v *view) bool { return v.status.State == downstream.Connecting })
+}
+
+// resolve finds the tool that a name stands for: a callable name, or the
+// original name of server and tool joined by "__", ".", "/" or ":", in the
+// original spelling or with - and _ exchanged, or a tool's name alone when
+// only one server has it. The error is a *tool.Error.
+func (s *snapshot) resolve(name string) (*entry, error) {
+	v, e := s.called(name)
+	if e == nil {
+		v, e = s.spelled(strings.TrimPrefix(name, tool.Prefix))
+	}
+	switch {
+	case e != nil && v.listed():
+		return e, nil
+	case v == nil:
+		if e := s.alone(name); e != nil {
+			return e, nil
+		}
+		return nil, tool.Errorf(clip(name, maxSignature), tool.KindUnknown, "no such tool%s", didYouMean(name, s.names))
+	}
+	return nil, v.unavailable(name)
+}
+
+// called finds a tool by its callable name. It is what nearly every call needs.
+func (s *snapshot) called(name string) (*view, *entry) {
+	for _, v := range s.views {
+		if part, ok := strings.CutPrefix(name, v.prefix); ok && v.tools != nil {
+			if e := v.tools.byPart[part]; e != nil {
+				return v, e
+			}
+		}
+	}
+	return nil, nil
+}
+
+// spelled finds a tool by another spelling, tools that can be called first.
+// The view alone is returned for a tool that may be one of a server whose
+// tools are not known yet.
+func (s *snapshot) spelled(name string) (*view, *entry) {
+	var absent *view
+	var last *entry
+	for _, find := range []func(*view, string) (*entry, bool){exactly, folded} {
+		for _, v := range s.views {
+			e, named := find(v, name)
+			switch {
+			case e != nil && v.listed():
+				return v, e
+			case absent == nil && (e != nil || named && v.tools == nil):
+				absent, last = v, e
+			}
+		}
+	}
+	return absent, last
+}
+
+// exactly finds a tool of the server where the server's name is spelled as one
+// of its own. named reports whether it was named at all.
+func exactly(v *view, name string) (e *entry, named bool) {
+	for _, server := range []string{v.part, v.Name()} {
+		after, ok := strings.CutPrefix(name, server)
+		if !ok {
+			continue
+		}
+		if after, ok = afterSeparator(after); !ok {
+			continue
+		}
+		named = true
+		if v.tools != nil {
+			if e := v.tools.find(after); e != nil {
+				return e, true
+			}
+		}
+	}
+	return nil, named
+}
+
+// folded is exactly for spellings that differ in - and _ and their like.
+func folded(v *view, name string) (*entry, bool) {
+	if v.tools == nil {
+		return nil, false
+	}
+	name = fold(name)
+	for _, server := range []string{v.part, fold(v.Name())} {
+		if after, ok := strings.CutPrefix(name, server+"_"); ok {
+			if e := v.tools.find(strings.TrimPrefix(after, "_")); e != nil {
+				return e, true
+			}
+		}
+	}
+	return nil, false
+}
+
+// alone finds a tool named without its server, if only one server has it.
+func (s *snapshot) alone(name string) *entry {
+	var found *entry
+	for _, v := range s.views {
+		if !v.listed() {
+			continue
+		}
+		if e := v.tools.find(name); e != nil {
+			if found != nil {
+				return nil
+			}
+			found = e
+		}
+	}
+	return found
+}
+
+// unavailable is the error for a tool of a server that is not connected.
+func (v *view) unavailable(name string) *tool.Error {
+	err := tool.Errorf(clip(name, maxSignature), tool.KindConnection,
+		"server %q is not connected (%s); nothing was sent; it is being reconnected, so try again later or do without it", v.Name(), v.reason())
+	err.Retryable = true
+	return err
+}
