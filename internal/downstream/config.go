@@ -1,0 +1,78 @@
+package downstream
+
+import (
+	"log/slog"
+	"time"
+)
+
+// Config describes one server and the limits of its session.
+type Config struct {
+	// Name is the server's name as configured; it is used in logs only.
+	Name string
+	// Transport is "stdio", "http" (streamable HTTP) or "sse" (the older
+	// HTTP with server-sent events).
+	Transport string
+
+	// Command, Args and Env start a stdio server. Env is added to a minimal
+	// environment (see environment.go) and wins over it.
+	Command string
+	Args    []string
+	Env     map[string]string
+
+	// URL and Headers reach an http or sse server.
+	URL     string
+	Headers map[string]string
+
+	// ConnectTimeout bounds one attempt to connect, from the start of the
+	// process or request to the end of the handshake. Default 30 s.
+	ConnectTimeout time.Duration
+	// ListTimeout bounds one tools/list with all its pages. Default 30 s.
+	ListTimeout time.Duration
+	// MaxResultBytes is the largest result value that is wanted. A message may
+	// be somewhat more than twice that (see Config.messageLimit). Default 16 MiB.
+	MaxResultBytes int64
+	// ClientVersion is the version ptc-mcp introduces itself with.
+	ClientVersion string
+	// Logger receives what happens to the session, and at debug level what
+	// the server logs. Nil discards.
+	Logger *slog.Logger
+}
+
+const (
+	defaultTimeout        = 30 * time.Second
+	defaultMaxResultBytes = 16 << 20
+
+	// envelopeSlack is what a message may have beyond its result value.
+	envelopeSlack = 64 << 10
+	// minMessageLimit keeps a small result limit from making a long tools/list
+	// unreadable.
+	minMessageLimit = 16 << 20
+)
+
+func (c Config) withDefaults() Config {
+	if c.ConnectTimeout <= 0 {
+		c.ConnectTimeout = defaultTimeout
+	}
+	if c.ListTimeout <= 0 {
+		c.ListTimeout = defaultTimeout
+	}
+	if c.MaxResultBytes <= 0 {
+		c.MaxResultBytes = defaultMaxResultBytes
+	}
+	if c.ClientVersion == "" {
+		c.ClientVersion = "dev"
+	}
+	if c.Logger == nil {
+		c.Logger = slog.New(slog.DiscardHandler)
+	}
+	c.Logger = c.Logger.With("server", c.Name)
+	return c
+}
+
+// resultLimit is the largest raw CallToolResult. Servers commonly send a value
+// twice, as structured content and as escaped text; the exact check of the
+// value is the registry's.
+func (c Config) resultLimit() int64 { return 2*c.MaxResultBytes + envelopeSlack }
+
+// messageLimit is the largest message that is kept in memory while it is read.
+func (c Config) messageLimit() int64 { return max(c.resultLimit(), minMessageLimit) }

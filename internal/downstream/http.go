@@ -1,0 +1,179 @@
+package downstream
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
+)
+
+const (
+	headerSession  = "Mcp-Session-Id"
+	headerProtocol = "Mcp-Protocol-Version"
+	acceptBoth     = "application/json, text/event-stream"
+	acceptEvents   = "text/event-stream"
+
+	// farewellTime bounds the last requests: a cancellation, the end of a
+	// session.
+	farewellTime = time.Second
+	// maxErrorBody is what is read of a response that is an error.
+	maxErrorBody = 64 << 10
+)
+
+// httpEndpoint is what the two HTTP transports share.
+type httpEndpoint struct {
+	*peer
+	config Config
+	url    *url.URL
+	client *http.Client
+	pool   *http.Transport
+	wg     sync.WaitGroup
+
+	mu      sync.Mutex
+	version string
+}
+
+func newHTTPEndpoint(config Config, notified func(string, json.RawMessage)) *httpEndpoint {
+	pool := http.DefaultTransport.(*http.Transport).Clone()
+	pool.MaxIdleConnsPerHost = 32
+	e := &httpEndpoint{peer: newPeer(config, notified), config: config, pool: pool}
+	e.client = &http.Client{Transport: pool, CheckRedirect: sameHost}
+	return e
+}
+
+// sameHost refuses redirects that would carry the configured headers elsewhere.
+func sameHost(req *http.Request, via []*http.Request) error {
+	if req.URL.Host != via[0].URL.Host {
+		return fmt.Errorf("refused a redirect to another host, %s", req.URL.Host)
+	}
+	if len(via) >= 10 {
+		return errors.New("stopped after 10 redirects")
+	}
+	return nil
+}
+
+func (e *httpEndpoint) parseURL() error {
+	u, err := url.Parse(e.config.URL)
+	if err == nil && (u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
+		err = errors.New("want http://… or https://…")
+	}
+	if err != nil {
+		return fmt.Errorf("url %q: %w", e.config.URL, err)
+	}
+	e.url = u
+	return nil
+}
+
+func (e *httpEndpoint) setVersion(version string) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.version = version
+}
+
+func (e *httpEndpoint) negotiated() string {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.version
+}
+
+func (e *httpEndpoint) modern() bool { return mcp.IsModernProtocol(e.negotiated()) }
+
+// do sends one HTTP request. The configured headers win over all others but
+// those of the protocol's framing. An error is ErrDown when no connection
+// could be made, else ErrLost or ctx's.
+func (e *httpEndpoint) do(ctx context.Context, method, target string, body []byte, header http.Header) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, method, target, bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	req.Header = header.Clone()
+	if method == http.MethodPost {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	if version := e.negotiated(); version != "" {
+		req.Header.Set(headerProtocol, version)
+	}
+	for name, value := range e.config.Headers {
+		if strings.EqualFold(name, "Host") {
+			req.Host = value
+			continue
+		}
+		req.Header.Set(name, value)
+	}
+	resp, err := e.client.Do(req)
+	if err != nil {
+		return nil, transportError(ctx, err)
+	}
+	return resp, nil
+}
+
+// transportError sorts an error of the network: the caller's context ended,
+// nothing was sent, or the connection broke.
+func transportError(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	var dial *net.OpError
+	if errors.As(err, &dial) && dial.Op == "dial" {
+		return brokenError(ErrDown, err)
+	}
+	return brokenError(ErrLost, err)
+}
+
+// scope derives a context that ends with ctx, and with the cause when the
+// connection is lost.
+func (e *httpEndpoint) scope(ctx context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	stop := context.AfterFunc(e.ctx, func() { cancel(e.lost()) })
+	return ctx, func() { stop(); cancel(context.Canceled) }
+}
+
+// statusError reads the beginning of an error response.
+func statusError(resp *http.Response) (*httpStatusError, []byte) {
+	body, _ := io.ReadAll(io.LimitReader(resp.Body, maxErrorBody))
+	text := strings.Join(strings.Fields(strings.ToValidUTF8(string(body), "\uFFFD")), " ")
+	if runes := []rune(text); len(runes) > 300 {
+		text = string(runes[:300]) + "…"
+	}
+	return &httpStatusError{status: resp.StatusCode, body: text}, body
+}
+
+func mediaType(resp *http.Response) string {
+	media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	return media
+}
+
+// cancelled tells the server, off the caller's path, that nobody waits for a
+// request any more.
+func (e *httpEndpoint) cancelled(call outgoing, reason error, send func(context.Context, []byte) error) {
+	if call.method == string(mcp.MethodInitialize) || call.method == string(mcp.MethodServerDiscover) {
+		return
+	}
+	text, _ := json.Marshal(reason.Error())
+	body := fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%s,"reason":%s}}`, call.id, text)
+	e.wg.Go(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), farewellTime)
+		defer cancel()
+		if err := send(ctx, body); err != nil {
+			e.logger.Debug("could not tell the server of a cancellation", "error", err)
+		}
+	})
+}
+
+func (e *httpEndpoint) finish() {
+	e.fail(errClosed)
+	e.wg.Wait()
+	e.answering.Wait()
+	e.pool.CloseIdleConnections()
+}

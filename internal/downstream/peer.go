@@ -1,0 +1,192 @@
+package downstream
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"sync"
+	"time"
+)
+
+// maxMalformed is how many messages in a row may be unreadable before the
+// connection is given up. Servers that log to standard output are common.
+const maxMalformed = 1000
+
+// maxAnswers bounds the answers to a server's requests that are under way.
+const maxAnswers = 64
+
+// answerTimeout bounds the sending of one of them.
+const answerTimeout = 10 * time.Second
+
+// reply is the end of a request: the server's response, or why there is none.
+type reply struct {
+	response
+	lost error
+}
+
+// peer is the JSON-RPC side that every transport shares: it matches responses
+// to requests, answers the server's requests, passes notifications on, and
+// remembers that the connection is lost.
+type peer struct {
+	limit  int64 // of one message
+	result int64 // what a TooLargeError names
+	logger *slog.Logger
+	// notified is called with each notification, from the goroutine that
+	// reads, so it must not block.
+	notified func(method string, params json.RawMessage)
+	// send sends the answer to a server's request.
+	send func(ctx context.Context, message []byte) error
+
+	ctx    context.Context // ends, with the cause, when the connection is lost
+	cancel context.CancelCauseFunc
+	slots  chan struct{} // maxAnswers
+
+	mu        sync.Mutex
+	pending   map[string]chan reply
+	malformed int
+	answering sync.WaitGroup
+}
+
+func newPeer(config Config, notified func(string, json.RawMessage)) *peer {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	return &peer{
+		limit:    config.messageLimit(),
+		result:   config.MaxResultBytes,
+		logger:   config.Logger,
+		notified: notified,
+		ctx:      ctx,
+		cancel:   cancel,
+		slots:    make(chan struct{}, maxAnswers),
+		pending:  make(map[string]chan reply),
+	}
+}
+
+func (p *peer) lifetime() context.Context { return p.ctx }
+
+// lost returns nil while the connection is up, else an ErrLost with the cause.
+func (p *peer) lost() error {
+	if p.ctx.Err() == nil {
+		return nil
+	}
+	return brokenError(ErrLost, context.Cause(p.ctx))
+}
+
+// fail ends the connection: every pending request fails with cause.
+func (p *peer) fail(cause error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.cancel(cause)
+	err := p.lost()
+	for id, ch := range p.pending {
+		ch <- reply{lost: err}
+		delete(p.pending, id)
+	}
+}
+
+// expect registers a request before it is sent. The channel gets one reply.
+// An error means that the connection is lost and nothing must be sent.
+func (p *peer) expect(id string) (<-chan reply, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.ctx.Err() != nil {
+		return nil, brokenError(ErrDown, context.Cause(p.ctx))
+	}
+	ch := make(chan reply, 1)
+	p.pending[id] = ch
+	return ch, nil
+}
+
+// forget drops a request whose answer is no longer wanted.
+func (p *peer) forget(id string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.pending, id)
+}
+
+func (p *peer) deliver(id string, r reply) {
+	p.mu.Lock()
+	ch := p.pending[id]
+	delete(p.pending, id)
+	p.mu.Unlock()
+	if ch == nil {
+		p.logger.Debug("ignored an answer nobody waits for", "id", id)
+		return
+	}
+	ch <- r
+}
+
+// receive handles one message from the server. Unreadable ones are skipped,
+// too many of them in a row lose the connection.
+func (p *peer) receive(m *message) {
+	if m.tooLarge() {
+		p.receiveTooLarge(m)
+		return
+	}
+	data := m.bytes()
+	if err := parseMessages(data, p.handle); err != nil {
+		p.malformed++
+		p.logger.Debug("skipped a message that is not JSON-RPC", "error", err, "begins", beginning(data))
+		if p.malformed >= maxMalformed {
+			p.fail(fmt.Errorf("server sent %d unreadable messages in a row", p.malformed))
+		}
+		return
+	}
+	p.malformed = 0
+}
+
+func (p *peer) receiveTooLarge(m *message) {
+	p.malformed = 0
+	p.logger.Warn("dropped a message over the size limit", "bytes", m.size, "limit", p.limit)
+	if m.id.hasMethod || m.id.id == "" {
+		return
+	}
+	p.deliver(idKey(m.id.id), reply{lost: &TooLargeError{Limit: p.result}})
+}
+
+func (p *peer) handle(env envelope) {
+	switch {
+	case env.method == "" && env.hasID():
+		p.deliver(idKey(string(env.id)), reply{response: env.response()})
+	case env.method == "":
+		p.logger.Debug("ignored an answer without an id", "error", string(env.err))
+	case env.hasID():
+		p.answer(env)
+	default:
+		p.notified(env.method, env.params)
+	}
+}
+
+// answer replies to a request of the server. Nothing beyond ping is offered in
+// the handshake, so everything else is an unknown method.
+func (p *peer) answer(env envelope) {
+	message := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":{}}`, env.id)
+	if env.method != "ping" {
+		text, _ := json.Marshal("method not found: " + env.method)
+		message = fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%s}}`,
+			env.id, codeMethodNotFound, text)
+	}
+	select {
+	case p.slots <- struct{}{}:
+	default:
+		p.logger.Debug("dropped a request of the server: too many are unanswered", "method", env.method)
+		return
+	}
+	p.answering.Go(func() {
+		defer func() { <-p.slots }()
+		ctx, cancel := context.WithTimeout(p.ctx, answerTimeout)
+		defer cancel()
+		if err := p.send(ctx, message); err != nil {
+			p.logger.Debug("could not answer a request of the server", "method", env.method, "error", err)
+		}
+	})
+}
+
+// beginning is the first part of what cannot be read, for the log.
+func beginning(data []byte) string {
+	const most = 200
+	if len(data) > most {
+		return string(data[:most]) + "…"
+	}
+	return string(data)
+}
