@@ -1,0 +1,167 @@
+package docker
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/docker/docker/api/types/container"
+	"github.com/docker/docker/errdefs"
+
+	"github.com/ptc-mcp/ptc-mcp/internal/sandbox"
+)
+
+// errAbandoned ends a boot that nobody waits for any more.
+var errAbandoned = errors.New("start abandoned")
+
+// boot makes and starts one container. It is never interrupted inside a call
+// to the engine, whose effect would then be unknown: closing abandoned ends it
+// between two, and leaves nothing behind.
+func (b *Backend) boot(abandoned <-chan struct{}, e *engine, spec sandbox.Spec) (*instance, error) {
+	image, err := b.image(abandoned, e)
+	if err != nil {
+		return nil, err
+	}
+	select {
+	case e.slots <- struct{}{}:
+		defer func() { <-e.slots }()
+	case <-abandoned:
+		return nil, errAbandoned
+	case <-e.down:
+		return nil, e.downError()
+	}
+	for {
+		i, err := b.bootOnce(abandoned, e, image, spec)
+		if err != nil && e.learnsFrom(err) {
+			continue
+		}
+		if err != nil && errdefs.IsNotFound(err) {
+			e.forgetImage()
+		}
+		return i, err
+	}
+}
+
+// bootOnce goes through the steps in the only order that loses nothing: attach
+// and ask for the exit before the start.
+func (b *Backend) bootOnce(abandoned <-chan struct{}, e *engine, image *localImage, spec sandbox.Spec) (_ *instance, err error) {
+	ctx := context.Background()
+	o := options{
+		image:   image.id,
+		runtime: b.config.Runtime,
+		command: b.command,
+		labels:  self().labels(),
+		spec:    spec,
+		volumes: image.volumes,
+	}
+	o.noInit, o.noSeccomp = e.lacks()
+	// A name of our own, because an engine that is lost during the call may
+	// have made the container and not have told its id.
+	name := "ptc-mcp-" + strings.ToLower(rand.Text()[:16])
+	defer func() {
+		if err != nil {
+			b.remove(e, name)
+		}
+	}()
+	if _, err := e.client.ContainerCreate(ctx, o.config(), o.hostConfig(), nil, nil, name); err != nil {
+		return nil, e.step("create container", err)
+	}
+	if isClosed(abandoned) {
+		return nil, errAbandoned
+	}
+	stream, err := e.client.ContainerAttach(ctx, name, container.AttachOptions{Stream: true, Stdin: true, Stdout: true, Stderr: true})
+	if err != nil {
+		return nil, e.step("attach to container", err)
+	}
+	waiting, stopWaiting := context.WithCancel(ctx)
+	exits, failures := e.client.ContainerWait(waiting, name, container.WaitConditionNextExit)
+	if isClosed(abandoned) {
+		err = errAbandoned
+	} else if err = e.client.ContainerStart(ctx, name, container.StartOptions{}); err != nil {
+		err = e.step("start container", err)
+	}
+	if err != nil {
+		stopWaiting()
+		go discard(exits, failures)
+		stream.Close()
+		return nil, err
+	}
+	i := newInstance(b, e, name, stream)
+	go i.carry()
+	go i.watch(exits, failures, stopWaiting)
+	return i, nil
+}
+
+// discard takes the answer of a wait that nobody needs, so that its goroutine
+// in the client ends.
+func discard(exits <-chan container.WaitResponse, failures <-chan error) {
+	select {
+	case <-exits:
+	case <-failures:
+	}
+}
+
+func isClosed(c <-chan struct{}) bool {
+	select {
+	case <-c:
+		return true
+	default:
+		return false
+	}
+}
+
+// learnsFrom takes note of something the engine turned out not to have, and
+// reports whether trying again without it makes sense. Probe warns of both.
+func (e *engine) learnsFrom(err error) bool {
+	text := err.Error()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	switch {
+	case !e.noInit && (strings.Contains(text, "docker-init") || strings.Contains(text, "catatonit")):
+		e.noInit = true
+	case !e.noSeccomp && strings.Contains(text, "seccomp is not enabled"):
+		e.noSeccomp = true
+	default:
+		return false
+	}
+	return true
+}
+
+// lacks returns what is known to be missing on the engine.
+func (e *engine) lacks() (noInit, noSeccomp bool) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.noInit, e.noSeccomp
+}
+
+// exitStatus reads an exit code the way an engine gives it: 128 and a signal's
+// number for a process that a signal ended, with the engine's own init too.
+func exitStatus(code int64, outOfMemory bool) sandbox.ExitStatus {
+	const signalled, sigkill, lastSignal = 128, 9, 64
+	switch {
+	case code == signalled+sigkill && outOfMemory:
+		// The flag alone says only that some process was ended for its memory,
+		// the code alone only that it was killed.
+		return sandbox.ExitStatus{Reason: sandbox.OutOfMemory, Code: -1, Signal: "SIGKILL"}
+	case code > signalled && code <= signalled+lastSignal:
+		return sandbox.ExitStatus{Reason: sandbox.Signalled, Code: -1, Signal: signalName(int(code - signalled))}
+	}
+	return sandbox.ExitStatus{Reason: sandbox.Exited, Code: int(code)}
+}
+
+// linuxSignals are the signals that end a process, by their number on Linux:
+// the machine that runs the containers, whatever this one is.
+var linuxSignals = map[int]string{
+	1: "SIGHUP", 2: "SIGINT", 3: "SIGQUIT", 4: "SIGILL", 5: "SIGTRAP", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE",
+	9: "SIGKILL", 10: "SIGUSR1", 11: "SIGSEGV", 12: "SIGUSR2", 13: "SIGPIPE", 14: "SIGALRM", 15: "SIGTERM",
+	16: "SIGSTKFLT", 24: "SIGXCPU", 25: "SIGXFSZ", 26: "SIGVTALRM", 27: "SIGPROF", 29: "SIGIO", 30: "SIGPWR", 31: "SIGSYS",
+}
+
+func signalName(number int) string {
+	if name, ok := linuxSignals[number]; ok {
+		return name
+	}
+	return fmt.Sprintf("signal %d", number)
+}
