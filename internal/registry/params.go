@@ -24,7 +24,8 @@ type inputShape struct {
 func parseInput(schema []byte) inputShape {
 	var shape inputShape
 	var required []string
-	var forbidden, absent, open = false, true, false // additionalProperties: false, absent; keywords that may admit more
+	forbidden, absent := false, true   // additionalProperties is false, is not there
+	patterns, combined := false, false // other keywords that may admit properties
 	_, _ = eachMember(schema, skipSpace(schema, 0), func(key []byte, at int) (int, error) {
 		end, err := skipValue(schema, at)
 		if err != nil {
@@ -39,18 +40,18 @@ func parseInput(schema []byte) inputShape {
 			absent = false
 			forbidden = string(value) == "false"
 		case "patternProperties":
-			open = true
+			patterns = true
 		case "anyOf", "oneOf", "allOf", "$ref", "unevaluatedProperties":
-			// With additionalProperties false beside them they admit nothing
-			// more; without it they may name other properties.
-			open = open || absent
+			combined = true
 		}
 		return end, nil
 	})
 	for i, p := range shape.params {
 		shape.params[i].required = slices.Contains(required, p.name)
 	}
-	shape.closed = !open && (forbidden || absent && len(shape.params) > 0)
+	// additionalProperties: false goes by properties and patternProperties
+	// alone; without it, anything combined with the schema may name others.
+	shape.closed = !patterns && (forbidden || absent && !combined && len(shape.params) > 0)
 	return shape
 }
 
