@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
 	"os"
 	"testing"
 	"time"
@@ -62,32 +61,30 @@ func connect(t *testing.T, server *Server) *client {
 	return c
 }
 
+// send writes a line. It may be used from another goroutine than the test's,
+// for lines that no pipe holds.
 func (c *client) send(format string, args ...any) {
 	c.t.Helper()
-	line := format
-	if len(args) > 0 {
-		line = fmt.Sprintf(format, args...)
-	}
-	if _, err := io.WriteString(c.in, line+"\n"); err != nil {
-		c.t.Fatalf("send: %v", err)
+	if _, err := fmt.Fprintf(c.in, format+"\n", args...); err != nil {
+		c.t.Errorf("send: %v", err)
 	}
 }
 
 // execute sends a call of execute_program.
 func (c *client) execute(id any, code string, meta string) {
 	c.t.Helper()
-	encoded, err := json.Marshal(code)
-	if err != nil {
-		c.t.Fatal(err)
-	}
 	if meta == "" {
 		meta = "{}"
 	}
-	key, err := json.Marshal(id)
+	c.send(`{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{"name":"execute_program","arguments":{"code":%s},"_meta":%s}}`, quote(id), quote(code), meta)
+}
+
+func quote(value any) []byte {
+	encoded, err := json.Marshal(value)
 	if err != nil {
-		c.t.Fatal(err)
+		panic(err)
 	}
-	c.send(`{"jsonrpc":"2.0","id":%s,"method":"tools/call","params":{"name":"execute_program","arguments":{"code":%s},"_meta":%s}}`, key, encoded, meta)
+	return encoded
 }
 
 func (c *client) line() string {

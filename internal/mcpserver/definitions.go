@@ -75,7 +75,7 @@ const executeDescription = `Runs a Python program that calls MCP tools as async 
 
 Use it for several calls, loops, joins, or results that are large and need filtering. Do not use it for one or two calls with small results when you can make them directly: that is cheaper. Do not use it to compute what needs no tool.
 
-Find names with list_callable_tools and parameters with inspect_tool; inside a program ` + "`list_callable_tools()` and `await inspect_tool(tool_name=...)`" + ` do the same.
+Find names with list_callable_tools and parameters with inspect_tool; inside a program list_callable_tools() and inspect_tool(name) do the same.
 
 In the program:
 - Each tool is a global function: await mcp__<server>__<tool>(param=value). Top-level await works. Results are parsed values (dict, list, str, ...), not JSON text.

@@ -74,7 +74,9 @@ func runScript(channel io.ReadWriter, output io.Writer) sandbox.ExitStatus {
 	if err != nil {
 		panic(err)
 	}
-	output.Write(marker)
+	if _, err := output.Write(marker); err != nil {
+		return sandbox.ExitStatus{}
+	}
 	outcome := "ok"
 	if failure != nil {
 		outcome = "error"

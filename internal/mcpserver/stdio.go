@@ -50,24 +50,21 @@ func (s *Server) ServeStdio(ctx context.Context, stdin io.Reader, stdout io.Writ
 		calls:    make(chan struct{}, maxCalls),
 		out:      &lineWriter{w: stdout, onError: func(err error) { cancel(err) }},
 	}
-	c.ctx = s.mcp.WithContext(ctx, c.session)
-
 	var readErr error
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
-		readErr = c.read(newLineReader(stdin, s.maxLine))
+		readErr = c.read(s.mcp.WithContext(ctx, c.session), newLineReader(stdin, s.maxLine))
 	}()
-	var err error
 	select {
 	case <-ended:
-		err = readErr
 	case <-ctx.Done():
-		// A cause of its own is the writer's error; cancellation by the caller
-		// is not an error.
-		if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) && !errors.Is(cause, context.DeadlineExceeded) {
-			err = cause
-		}
+	}
+	var err error
+	if ctx.Err() == nil {
+		err = readErr
+	} else if cause := context.Cause(ctx); !errors.Is(cause, context.Canceled) && !errors.Is(cause, context.DeadlineExceeded) {
+		err = cause // the writer's
 	}
 	left := c.requests.end()
 	cancel(nil)
@@ -83,7 +80,6 @@ func (s *Server) ServeStdio(ctx context.Context, stdin io.Reader, stdout io.Writ
 
 // connection is one client on one pair of streams.
 type connection struct {
-	ctx      context.Context // ends with the connection
 	server   *Server
 	session  *session
 	requests *inflight
@@ -104,30 +100,29 @@ type envelope struct {
 	} `json:"params"`
 }
 
-// read takes messages until the input ends.
-func (c *connection) read(lines *lineReader) error {
-	for {
+// read takes messages until the input or ctx ends.
+func (c *connection) read(ctx context.Context, lines *lineReader) error {
+	for ctx.Err() == nil {
 		line, err := lines.next()
-		if c.ctx.Err() != nil {
-			return nil
-		}
 		switch {
-		case errors.Is(err, errLineTooLong):
-			c.refuse(nil, mcp.PARSE_ERROR, fmt.Sprintf("message longer than %d bytes", c.server.maxLine))
-			continue
 		case errors.Is(err, io.EOF):
 			return nil
+		case errors.Is(err, errLineTooLong):
+			c.refuse(nil, mcp.PARSE_ERROR, fmt.Sprintf("message longer than %d bytes", c.server.maxLine))
 		case err != nil:
 			return fmt.Errorf("mcpserver: read from the client: %w", err)
-		}
-		if line = bytes.TrimSpace(line); len(line) > 0 {
-			c.take(line)
+		case ctx.Err() == nil:
+			c.take(ctx, bytes.TrimSpace(line))
 		}
 	}
+	return nil
 }
 
-// take starts the work for one message.
-func (c *connection) take(line []byte) {
+// take starts the work for one message. Blank lines are none.
+func (c *connection) take(ctx context.Context, line []byte) {
+	if len(line) == 0 {
+		return
+	}
 	var e envelope
 	if line[0] == '[' && json.Valid(line) {
 		c.refuse(nil, mcp.INVALID_REQUEST, "batches are not supported; send one message a line")
@@ -156,14 +151,14 @@ func (c *connection) take(line []byte) {
 	case e.Method == nil:
 		// A response. This server asks nothing, so nothing waits for it.
 	case e.ID == nil:
-		c.notified(*e.Method, &e, line)
+		c.notified(ctx, *e.Method, &e, line)
 	default:
-		c.requested(*e.Method, &e, line)
+		c.requested(ctx, *e.Method, &e, line)
 	}
 }
 
 // notified handles a notification, before the next message is read.
-func (c *connection) notified(method string, e *envelope, line []byte) {
+func (c *connection) notified(ctx context.Context, method string, e *envelope, line []byte) {
 	if method == string(mcp.MethodNotificationCancelled) {
 		if key, ok := idKey(e.Params.RequestID); ok {
 			c.server.logger.Debug("request cancelled by the client", slog.String("id", key), slog.String("reason", shorten(e.Params.Reason, 200)))
@@ -171,18 +166,18 @@ func (c *connection) notified(method string, e *envelope, line []byte) {
 		}
 		return
 	}
-	c.handle(c.ctx, nil, line)
+	c.handle(ctx, nil, line)
 }
 
 // requested starts the answer to a request. The request is in the table when
 // requested returns.
-func (c *connection) requested(method string, e *envelope, line []byte) {
+func (c *connection) requested(ctx context.Context, method string, e *envelope, line []byte) {
 	key, ok := idKey(e.ID)
 	if !ok {
 		c.refuse(nil, mcp.INVALID_REQUEST, "the id of a request must be a string or a number")
 		return
 	}
-	ctx, cancel := context.WithCancel(c.ctx)
+	ctx, cancel := context.WithCancel(ctx)
 	r, err := c.requests.add(key, cancel)
 	if err != nil {
 		cancel()

@@ -256,7 +256,9 @@ func TestEndOfInputCancelsTheProgramAndReturns(t *testing.T) {
 
 func TestRequestsBeforeTheEndOfInputAreAnswered(t *testing.T) {
 	c := connect(t, newBench(t).Server)
-	io.WriteString(c.in, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`) // no newline
+	if _, err := io.WriteString(c.in, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`); err != nil { // no newline
+		t.Fatal(err)
+	}
 	c.in.Close()
 	if m := c.message(); len(m.Result.Tools) != 3 {
 		t.Fatalf("got %+v", m)
