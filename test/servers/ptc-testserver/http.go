@@ -138,7 +138,8 @@ func (h *httpServer) reply(w http.ResponseWriter, r *http.Request, message *requ
 	stream := h.server.options.sseReplies || message.Method == "subscriptions/listen"
 	var events *eventStream
 	if stream {
-		events = startEvents(w)
+		events = newEventStream(w)
+		events.open()
 		c.send = events.send
 	}
 	reply := h.server.answer(ctx, c, message)
@@ -159,9 +160,11 @@ func (h *httpServer) events(w http.ResponseWriter, r *http.Request) {
 	if h.session(w, r) == nil {
 		return
 	}
-	l := &listener{send: startEvents(w).send}
-	h.server.listen(l)
+	stream := newEventStream(w)
+	l := &listener{send: stream.send}
+	h.server.listen(l) // before the client sees the stream, and relies on it
 	defer h.server.unlisten(l)
+	stream.open()
 	select {
 	case <-r.Context().Done():
 	case <-h.stopping.Done():
@@ -174,12 +177,17 @@ type eventStream struct {
 	w  http.ResponseWriter
 }
 
-func startEvents(w http.ResponseWriter) *eventStream {
+func newEventStream(w http.ResponseWriter) *eventStream {
 	w.Header().Set("Content-Type", "text/event-stream")
 	w.Header().Set("Cache-Control", "no-store")
-	w.WriteHeader(http.StatusOK)
-	_ = http.NewResponseController(w).Flush()
 	return &eventStream{w: w}
+}
+
+// open sends the headers, unless an event has been quicker.
+func (e *eventStream) open() {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	_ = http.NewResponseController(e.w).Flush()
 }
 
 func (e *eventStream) send(message []byte) {

@@ -35,6 +35,8 @@ type options struct {
 	dieOnce        string
 	spawnChild     bool
 	ignoreEnd      bool
+	change         bool
+	cancelLog      string
 	linger         bool
 }
 
@@ -69,13 +71,24 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) error {
 	flags.StringVar(&o.dieOnce, "die-once", "", "with -die-on-call: only if this `file` is not there yet; it is made first")
 	flags.BoolVar(&o.spawnChild, "spawn-child", false, "start a child that outlives everything but a kill of the group; its pid goes to the journal")
 	flags.BoolVar(&o.ignoreEnd, "ignore-end", false, "stdio: go on after the end of input, and ignore SIGTERM and SIGINT")
+	flags.BoolVar(&o.change, "change", false, "add the tool change, which changes the list of tools")
+	flags.StringVar(&o.cancelLog, "cancel-log", "", "append a line to this `file` for each call that is cancelled")
 	flags.BoolVar(&o.linger, "linger", false, "do nothing but live, as the child of -spawn-child")
-	if err := flags.Parse(args); err != nil {
-		return err
+	// The name of the set of tools may stand before, between or after the
+	// flags. There is one set.
+	for {
+		if err := flags.Parse(args); err != nil {
+			return err
+		}
+		if flags.NArg() == 0 {
+			break
+		}
+		if flags.Arg(0) != "echo" {
+			return fmt.Errorf("unknown set of tools %q: the only one is echo", flags.Arg(0))
+		}
+		args = flags.Args()[1:]
 	}
 	switch {
-	case flags.NArg() > 0:
-		return fmt.Errorf("unexpected argument %q", flags.Arg(0))
 	case o.era != "legacy" && o.era != "modern" && o.era != "both":
 		return fmt.Errorf("unknown era %q: use legacy, modern or both", o.era)
 	case o.failStart != "":
@@ -100,7 +113,12 @@ func run(args []string, stdin io.Reader, stdout, stderr io.Writer) error {
 			return err
 		}
 	}
-	s := newServer(o, journal)
+	cancelLog, err := openJournal(o.cancelLog)
+	if err != nil {
+		return err
+	}
+	defer cancelLog.Close()
+	s := newServer(o, journal, cancelLog)
 	if o.http != "" {
 		ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM, os.Interrupt)
 		defer stop()

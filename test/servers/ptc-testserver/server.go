@@ -25,6 +25,8 @@ const (
 type server struct {
 	options options
 	journal *journal
+	// cancelLog has the events of cancelled calls only.
+	cancelLog *journal
 
 	mu        sync.RWMutex
 	tools     []*tool // in the order they are listed
@@ -43,13 +45,17 @@ type listener struct {
 	subscription json.RawMessage // nil for a client of the legacy era
 }
 
-func newServer(o options, j *journal) *server {
+func newServer(o options, journal, cancelLog *journal) *server {
 	s := &server{
-		options: o, journal: j, byName: map[string]*tool{}, calls: map[string]int{}, listeners: map[*listener]bool{},
+		options: o, journal: journal, cancelLog: cancelLog,
+		byName: map[string]*tool{}, calls: map[string]int{}, listeners: map[*listener]bool{},
 		forget: func() {},
 	}
 	for _, t := range slices.Concat(basicTools(), resultTools(), namedTools(), generatedTools(o.tools)) {
 		s.add(t)
+	}
+	if o.change {
+		s.add(changeTool())
 	}
 	if o.oddSchemas {
 		for _, t := range oddSchemaTools() {
@@ -246,11 +252,13 @@ func (s *server) subscribe(ctx context.Context, c client, id json.RawMessage) {
 		return
 	}
 	l := &listener{send: c.send, subscription: id}
+	s.mu.Lock() // the acknowledgement comes first, and no change after it is missed
 	c.send(notification("notifications/subscriptions/acknowledged", map[string]any{
 		"_meta":         map[string]any{subscriptionKey: id},
 		"notifications": map[string]any{"toolsListChanged": true},
 	}))
-	s.listen(l)
+	s.listeners[l] = true
+	s.mu.Unlock()
 	defer s.unlisten(l)
 	<-ctx.Done()
 }
@@ -281,11 +289,12 @@ func (s *server) call(ctx context.Context, c client, r *request) (result []byte,
 		ctx: ctx, server: s, client: c, id: r.ID, tool: t, arguments: params.Arguments, progress: params.Meta.ProgressToken,
 	})
 	if t.takesTime {
-		outcome := "finished"
+		end := event{Event: "finished", Tool: t.name, ID: r.ID}
 		if ctx.Err() != nil {
-			outcome = "cancelled"
+			end.Event = "cancelled"
+			s.cancelLog.write(end)
 		}
-		s.journal.write(event{Event: outcome, Tool: t.name, ID: r.ID})
+		s.journal.write(end)
 	}
 	return result, modern, failure
 }

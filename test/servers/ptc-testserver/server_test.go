@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -132,14 +133,14 @@ func toolCall(id int, tool, arguments string) string {
 
 func TestToolsAnswerAsTheyPromise(t *testing.T) {
 	tests := map[string]struct{ tool, arguments, result string }{
-		"echo returns a string as it is": {"echo", `{"value":"a \u00e9 \"b\""}`, `{"content":[{"type":"text","text":"a \u00e9 \"b\""}]}`},
-		"echo returns a value as JSON":   {"echo", `{"value":{"a":[1]}}`, `{"content":[{"type":"text","text":"{\"a\":[1]}"}]}`},
-		"echo wants a value":             {"echo", `{}`, `{"isError":true,"content":[{"type":"text","text":"value is missing"}]}`},
+		"echo returns a string as it is": {"echo", `{"message":"a \u00e9 \"b\""}`, `{"content":[{"type":"text","text":"a \u00e9 \"b\""}]}`},
+		"mirror returns a value as JSON": {"mirror", `{"value":{"a":[1]}}`, `{"content":[{"type":"text","text":"{\"a\":[1]}"}]}`},
+		"echo wants a message":           {"echo", `{}`, `{"isError":true,"content":[{"type":"text","text":"message must be a string"}]}`},
 		"add has structured output":      {"add", `{"a":1,"b":2.5}`, `{"content":[{"type":"text","text":"{\"sum\":3.5}"}],"structuredContent":{"sum":3.5}}`},
 		"increment counts":               {"increment", `{"by":2}`, `{"content":[{"type":"text","text":"{\"counter\":2}"}],"structuredContent":{"counter":2}}`},
-		"blob gives text":                {"blob", `{"bytes":3}`, `{"content":[{"type":"text","text":"xxx"}]}`},
-		"blob gives structured content":  {"blob", `{"bytes":2,"as":"structured"}`, `{"content":[],"structuredContent":{"blob":"xx"}}`},
-		"blob gives records":             {"blob", `{"bytes":1,"as":"records"}`, `{"content":[],"structuredContent":{"records":[` + record + `]}}`},
+		"blob gives text":                {"blob", `{"size":3}`, `{"content":[{"type":"text","text":"xxx"}]}`},
+		"blob gives structured content":  {"blob", `{"size":2,"as":"structured"}`, `{"content":[],"structuredContent":{"blob":"xx"}}`},
+		"blob gives records":             {"blob", `{"size":1,"as":"records"}`, `{"content":[],"structuredContent":{"records":[` + record + `]}}`},
 		"list_items repeats each item":   {"list_items", `{"count":1}`, `{"content":[{"text":"{\"id\":0,\"name\":\"item \"}","type":"text"}],"structuredContent":{"result":[{"id":0,"name":"item "}]}}`},
 		"fail fails":                     {"fail", `{}`, `{"isError":true,"content":[{"type":"text","text":"call 1 fails on purpose"}]}`},
 		"bad_output breaks its schema":   {"bad_output", `{}`, `{"content":[{"type":"text","text":"{\"count\":\"many\"}"}],"structuredContent":{"count":"many"}}`},
@@ -188,12 +189,16 @@ func TestEveryThirdCallFails(t *testing.T) {
 }
 
 func TestACancelledSleepIsRecordedAndNotAnswered(t *testing.T) {
-	p := start(t)
+	log := filepath.Join(t.TempDir(), "cancelled")
+	p := start(t, "-cancel-log", log)
 	p.send(toolCall(1, "sleep", `{"seconds":300}`))
 	p.waitForJournal(`{"event":"called","tool":"sleep","arguments":{"seconds":300},"id":1}`)
 	p.send(`{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}`)
 	p.waitForJournal(`{"event":"cancelled","tool":"sleep","id":1}`)
-	p.send(toolCall(2, "echo", `{"value":"next"}`))
+	if data, err := os.ReadFile(log); err != nil || string(data) != `{"event":"cancelled","tool":"sleep","id":1}`+"\n" {
+		t.Errorf("the log has %q, %v", data, err)
+	}
+	p.send(toolCall(2, "echo", `{"message":"next"}`))
 	p.expect(`{"jsonrpc":"2.0","id":2,"result":{"content":[{"type":"text","text":"next"}]}}`)
 }
 
@@ -202,7 +207,7 @@ func TestCallsGoOnWhileOthersSleep(t *testing.T) {
 	for id := range 50 {
 		p.send(toolCall(1000+id, "sleep", `{"seconds":300}`))
 	}
-	p.send(toolCall(1, "echo", `{"value":"x"}`))
+	p.send(toolCall(1, "echo", `{"message":"x"}`))
 	p.expect(`{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"x"}]}}`)
 	if err := p.stdin.Close(); err != nil {
 		t.Fatal(err)
@@ -256,7 +261,7 @@ func TestGeneratedToolsAreListedInPagesAndCallable(t *testing.T) {
 }
 
 func TestAChangedListIsAnnounced(t *testing.T) {
-	p := start(t)
+	p := start(t, "echo", "-change")
 	p.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)
 	p.send(toolCall(1, "change", `{"add":"late","remove":"echo"}`))
 	p.expect(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed","params":{}}`)
@@ -270,10 +275,18 @@ func TestAChangedListIsAnnounced(t *testing.T) {
 	}
 	p.send(toolCall(2, "late", `{}`))
 	p.expect(`{"jsonrpc":"2.0","id":2,"result":{"content":[{"type":"text","text":"this is late"}]}}`)
+	for _, there := range []bool{true, false} {
+		p.send(toolCall(3, "change", `{}`))
+		p.receive()
+		p.receive()
+		if got := slices.ContainsFunc(p.list(), func(d definition) bool { return d.Name == "added" }); got != there {
+			t.Errorf("the tool added is listed: %t", got)
+		}
+	}
 }
 
 func TestTheModernEraHasNoHandshake(t *testing.T) {
-	p := start(t, "-era", "modern")
+	p := start(t, "-era", "modern", "-change")
 	const meta = `"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28"}`
 	p.send(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25"}}`)
 	if got := p.receive(); !strings.Contains(got, "-32601") {
@@ -283,7 +296,7 @@ func TestTheModernEraHasNoHandshake(t *testing.T) {
 	if got := p.receive(); !strings.Contains(got, `"supportedVersions":["2026-07-28"]`) || !strings.Contains(got, `"resultType":"complete"`) {
 		t.Error(got)
 	}
-	p.send(`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"echo","arguments":{"value":"x"},` + meta + `}}`)
+	p.send(`{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{"name":"echo","arguments":{"message":"x"},` + meta + `}}`)
 	p.expect(`{"jsonrpc":"2.0","id":3,"result":{"resultType":"complete","content":[{"type":"text","text":"x"}]}}`)
 	p.send(`{"jsonrpc":"2.0","id":4,"method":"subscriptions/listen","params":{"notifications":{"toolsListChanged":true},` + meta + `}}`)
 	p.expect(`{"jsonrpc":"2.0","method":"notifications/subscriptions/acknowledged","params":{"_meta":{"io.modelcontextprotocol/subscriptionId":4},"notifications":{"toolsListChanged":true}}}`)
@@ -297,12 +310,12 @@ func TestFaultsHappenOnDemand(t *testing.T) {
 		p := start(t, "-die-on-call", "echo", "-die-once", marker)
 		p.send(toolCall(1, "counter", `{}`))
 		p.receive()
-		p.send(toolCall(2, "echo", `{"value":1}`))
+		p.send(toolCall(2, "echo", `{"message":"1"}`))
 		if err := <-p.exited; p.command.ProcessState.ExitCode() != 3 {
 			t.Fatalf("ended with %v", err)
 		}
 		p = start(t, "-die-on-call", "echo", "-die-once", marker)
-		p.send(toolCall(1, "echo", `{"value":1}`))
+		p.send(toolCall(1, "echo", `{"message":"1"}`))
 		p.expect(`{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"1"}]}}`)
 	})
 	t.Run("it hangs in initialize and in tools/list", func(t *testing.T) {
@@ -375,12 +388,12 @@ func TestHTTPSessionsAreForgottenOnDemand(t *testing.T) {
 	if status, _, _ := post(t, url, `{}`); status != http.StatusUnauthorized {
 		t.Errorf("without a token: %d", status)
 	}
-	if status, _, _ := post(t, url, toolCall(1, "echo", `{"value":1}`), authorized...); status != http.StatusBadRequest {
+	if status, _, _ := post(t, url, toolCall(1, "echo", `{"message":"1"}`), authorized...); status != http.StatusBadRequest {
 		t.Errorf("without a session: %d", status)
 	}
 	_, _, header := post(t, url, `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18"}}`, authorized...)
-	session := append(authorized, sessionHeader, header.Get(sessionHeader))
-	status, body, _ := post(t, url, toolCall(2, "echo", `{"value":"x"}`), session...)
+	session := append(slices.Clone(authorized), sessionHeader, header.Get(sessionHeader))
+	status, body, _ := post(t, url, toolCall(2, "echo", `{"message":"x"}`), session...)
 	if want := `{"jsonrpc":"2.0","id":2,"result":{"content":[{"type":"text","text":"x"}]}}`; status != http.StatusOK || body != want {
 		t.Errorf("got %d %s", status, body)
 	}
@@ -388,7 +401,7 @@ func TestHTTPSessionsAreForgottenOnDemand(t *testing.T) {
 		t.Error(body)
 	}
 	post(t, url, toolCall(4, "forget_sessions", `{}`), session...)
-	if status, _, _ := post(t, url, toolCall(5, "echo", `{"value":1}`), session...); status != http.StatusNotFound {
+	if status, _, _ := post(t, url, toolCall(5, "echo", `{"message":"1"}`), session...); status != http.StatusNotFound {
 		t.Errorf("after the sessions were forgotten: %d", status)
 	}
 }
@@ -405,13 +418,13 @@ func TestHTTPAnswersWithEventStreamsOnDemand(t *testing.T) {
 }
 
 func BenchmarkEcho(b *testing.B) {
-	s := newServer(options{era: "legacy"}, &journal{})
+	s := newServer(options{era: "legacy"}, &journal{}, &journal{})
 	in, toServer := io.Pipe()
 	fromServer, out := io.Pipe()
 	go func() { _ = serveStdio(s, in, out) }()
 	defer toServer.Close()
 	reader := bufio.NewReader(fromServer)
-	message := []byte(toolCall(1, "echo", `{"value":"hello"}`) + "\n")
+	message := []byte(toolCall(1, "echo", `{"message":"hello"}`) + "\n")
 	for b.Loop() {
 		if _, err := toServer.Write(message); err != nil {
 			b.Fatal(err)

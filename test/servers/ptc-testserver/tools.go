@@ -87,13 +87,17 @@ func errorResult(text string) []byte {
 	return []byte(`{"isError":true,"content":[{"type":"text","text":` + string(encode(text)) + `}]}`)
 }
 
-// basicTools do something: they echo, count, wait, fail, change the list.
+// basicTools do something: they echo, count, wait, fail.
 func basicTools() []*tool {
 	return []*tool{
 		newTool(definition{
-			Name: "echo", Description: "Return the value as text: a string as it is, anything else as JSON.",
-			InputSchema: schema(`"value":{"description":"Any JSON value."}`, "value"), Annotations: readOnly,
+			Name: "echo", Description: "Return the message as text.",
+			InputSchema: schema(`"message":{"type":"string"}`, "message"), Annotations: readOnly,
 		}, false, echo),
+		newTool(definition{
+			Name: "mirror", Description: "Return the value as JSON in text.",
+			InputSchema: schema(`"value":{"description":"Any JSON value."}`, "value"), Annotations: readOnly,
+		}, false, mirror),
 		newTool(definition{
 			Name: "add", Title: "Add", Description: "Add two numbers.",
 			InputSchema:  schema(`"a":{"type":"number"},"b":{"type":"number"}`, "a", "b"),
@@ -130,10 +134,6 @@ func basicTools() []*tool {
 			InputSchema: schema(`"steps":{"type":"integer"}`, "steps"), Annotations: readOnly,
 		}, false, progress),
 		newTool(definition{
-			Name: "change", Description: "Add a tool to the list, or remove one, and say that the list has changed.",
-			InputSchema: schema(`"add":{"type":"string"},"remove":{"type":"string"}`), Annotations: writes,
-		}, false, change),
-		newTool(definition{
 			Name: "environment", Description: "Return the server's environment variables.",
 			InputSchema: json.RawMessage(noArguments), Annotations: readOnly,
 		}, false, environment),
@@ -148,21 +148,24 @@ func basicTools() []*tool {
 	}
 }
 
+// echo copies the string as it was escaped, which is the quickest way back.
 func echo(c *call) ([]byte, *rpcError) {
-	var arguments struct {
-		Value json.RawMessage `json:"value"`
-	}
+	var arguments struct{ Message json.RawMessage }
 	if failure := c.decode(&arguments); failure != nil {
 		return nil, failure
 	}
-	switch value := arguments.Value; {
-	case len(value) == 0:
-		return errorResult("value is missing"), nil
-	case value[0] == '"': // the quickest way back for what is JSON text already
-		return []byte(`{"content":[{"type":"text","text":` + string(value) + `}]}`), nil
-	default:
-		return textResult(string(value)), nil
+	if message := arguments.Message; len(message) > 0 && message[0] == '"' {
+		return []byte(`{"content":[{"type":"text","text":` + string(message) + `}]}`), nil
 	}
+	return errorResult("message must be a string"), nil
+}
+
+func mirror(c *call) ([]byte, *rpcError) {
+	arguments := struct{ Value json.RawMessage }{json.RawMessage("null")}
+	if failure := c.decode(&arguments); failure != nil {
+		return nil, failure
+	}
+	return textResult(string(arguments.Value)), nil
 }
 
 func add(c *call) ([]byte, *rpcError) {
@@ -262,10 +265,26 @@ func progress(c *call) ([]byte, *rpcError) {
 	return textResult("done"), nil
 }
 
+func changeTool() *tool {
+	return newTool(definition{
+		Name: "change", Annotations: writes,
+		Description: "Add a tool to the list, or remove one, and say that the list has changed. Without arguments, add the tool added, or remove it.",
+		InputSchema: schema(`"add":{"type":"string"},"remove":{"type":"string"}`),
+	}, false, change)
+}
+
 func change(c *call) ([]byte, *rpcError) {
 	var arguments struct{ Add, Remove string }
 	if failure := c.decode(&arguments); failure != nil {
 		return nil, failure
+	}
+	if arguments.Add == "" && arguments.Remove == "" {
+		const name = "added"
+		if c.server.tool(name) == nil {
+			arguments.Add = name
+		} else {
+			arguments.Remove = name
+		}
 	}
 	if name := arguments.Add; name != "" {
 		c.server.add(newTool(definition{

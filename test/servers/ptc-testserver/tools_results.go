@@ -20,7 +20,7 @@ func resultTools() []*tool {
 	return []*tool{
 		newTool(definition{
 			Name: "blob", Description: "Return about so many bytes: of text, of structured content, or as structured records.",
-			InputSchema: schema(`"bytes":{"type":"integer","minimum":0},"as":{"enum":["text","structured","records"],"default":"text"}`, "bytes"),
+			InputSchema: schema(`"size":{"type":"integer","minimum":0},"as":{"enum":["text","structured","records"],"default":"text"}`, "size"),
 			Annotations: readOnly,
 		}, false, blob),
 		newTool(definition{
@@ -63,15 +63,15 @@ const record = `{"id":12345,"name":"a record","tags":["red","green"],"score":1.5
 
 func blob(c *call) ([]byte, *rpcError) {
 	arguments := struct {
-		Bytes int
-		As    string
+		Size int
+		As   string
 	}{As: "text"}
 	if failure := c.decode(&arguments); failure != nil {
 		return nil, failure
 	}
 	const most = 1 << 30
-	if arguments.Bytes < 0 || arguments.Bytes > most {
-		return errorResult("bytes must be from 0 to 1 GiB"), nil
+	if arguments.Size < 0 || arguments.Size > most {
+		return errorResult("size must be from 0 to 1 GiB"), nil
 	}
 	filled := func(before, unit string, count int, after string) []byte {
 		result := make([]byte, 0, len(before)+len(unit)*count+len(after))
@@ -81,11 +81,11 @@ func blob(c *call) ([]byte, *rpcError) {
 	}
 	switch arguments.As {
 	case "text":
-		return filled(`{"content":[{"type":"text","text":"`, "x", arguments.Bytes, `"}]}`), nil
+		return filled(`{"content":[{"type":"text","text":"`, "x", arguments.Size, `"}]}`), nil
 	case "structured":
-		return filled(`{"content":[],"structuredContent":{"blob":"`, "x", arguments.Bytes, `"}}`), nil
+		return filled(`{"content":[],"structuredContent":{"blob":"`, "x", arguments.Size, `"}}`), nil
 	case "records":
-		return filled(`{"content":[],"structuredContent":{"records":[`, record+",", arguments.Bytes/(len(record)+1), record+`]}}`), nil
+		return filled(`{"content":[],"structuredContent":{"records":[`, record+",", arguments.Size/(len(record)+1), record+`]}}`), nil
 	}
 	return errorResult("as must be text, structured or records"), nil
 }
