@@ -148,7 +148,6 @@ func TestWhatIsNoFileIsRejected(t *testing.T) {
 }
 
 func TestAnUnreadableFileIsRejected(t *testing.T) {
-	// A descriptor's folder entry cannot be read by anybody, root included.
 	path := write(t, t.TempDir(), "servers: []")
 	if err := os.Chmod(path, 0); err != nil {
 		t.Fatal(err)

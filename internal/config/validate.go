@@ -1,7 +1,6 @@
 package config
 
 import (
-	"path"
 	"strconv"
 	"strings"
 	"unicode"
@@ -75,7 +74,8 @@ func (v *validator) tools(tools Tools) {
 }
 
 // patterns finds the globs that match no callable name, all of which begin
-// with mcp__: a block list that blocks nothing must not go unnoticed.
+// with mcp__: a block list that blocks nothing must not go unnoticed. A tool
+// whose original name has one of the refused characters is matched with ?.
 func (v *validator) patterns(key string, patterns []string) {
 	const prefix = "mcp__"
 	for i, pattern := range patterns {
@@ -84,15 +84,14 @@ func (v *validator) patterns(key string, patterns []string) {
 			continue
 		}
 		literal := pattern
-		if special := strings.IndexAny(pattern, `*?[\`); special >= 0 {
+		if special := strings.IndexAny(pattern, "*?"); special >= 0 {
 			literal = pattern[:special]
 		}
-		_, err := path.Match(pattern, "")
 		switch {
-		case err != nil:
-			v.add(item, `the pattern %s is malformed; *, ? and [a-z] are special, and \ takes that away`, quote(pattern))
+		case !v.literal(item, pattern):
+		case strings.ContainsAny(pattern, `[]{}|,\`):
+			v.add(item, "the pattern %s holds one of [ ] { } | , \\; only * and ? are special, and each pattern is an item of its own", quote(pattern))
 		case strings.HasPrefix(literal, prefix), literal != pattern && strings.HasPrefix(prefix, literal):
-			v.literal(item, pattern)
 		default:
 			v.add(item, "the pattern %s matches no tool: their names are mcp__<server>__<tool>, as in mcp__github__*", quote(pattern))
 		}
