@@ -1,0 +1,89 @@
+//go:build linux
+
+package native
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/ptc-mcp/ptc-mcp/internal/sandbox"
+	"github.com/ptc-mcp/ptc-mcp/internal/sandbox/sandboxtest"
+)
+
+func TestTheBackendKeepsTheContract(t *testing.T) {
+	sandboxtest.Run(t, func(t *testing.T, program string) sandbox.Backend {
+		return newTestBackend(t, program)
+	}, sandboxtest.Options{Leftovers: leftovers})
+}
+
+// leftovers lists cgroups of this process and its child processes.
+func leftovers(t *testing.T) []string {
+	t.Helper()
+	state, err := machineOnce()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var left []string
+	for _, h := range state.groups {
+		groups, err := filepath.Glob(filepath.Join(h.dir, state.owner+".*"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		left = append(left, groups...)
+	}
+	tasks, err := filepath.Glob("/proc/self/task/*/children")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, task := range tasks {
+		if children, err := os.ReadFile(task); err == nil && len(children) > 0 {
+			left = append(left, "process "+string(children))
+		}
+	}
+	return left
+}
+
+// asOrdinaryUser tells a test binary that it was started by the test below.
+const asOrdinaryUser = "PTC_MCP_TEST_AS_ORDINARY_USER"
+
+func TestAllHoldsForAnOrdinaryUserToo(t *testing.T) {
+	if os.Geteuid() != 0 {
+		return // it was shown by the other tests
+	}
+	// Where such a user can reach it: the go command builds in private folders.
+	folder, err := os.MkdirTemp("", "native")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = os.RemoveAll(folder) })
+	binary := filepath.Join(folder, "test")
+	text, err := os.ReadFile("/proc/self/exe")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(binary, text, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Chmod(folder, 0o777); err != nil {
+		t.Fatal(err)
+	}
+	args := []string{"-test.timeout=8m"}
+	if testing.Verbose() {
+		args = append(args, "-test.v")
+	}
+	cmd := exec.CommandContext(t.Context(), binary, args...)
+	cmd.Dir = "/"
+	cmd.Env = []string{asOrdinaryUser + "=1", "PATH=/usr/local/bin:/usr/bin:/bin", "HOME=/nonexistent", "TMPDIR=" + folder}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Credential: &syscall.Credential{Uid: nobody, Gid: nobody}}
+	out, err := cmd.CombinedOutput()
+	if testing.Verbose() || err != nil {
+		t.Logf("as user %d:\n%s", nobody, strings.TrimSpace(string(out)))
+	}
+	if err != nil {
+		t.Error(err)
+	}
+}

@@ -1,0 +1,107 @@
+//go:build linux
+
+package native
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"log/slog"
+	"os"
+	"os/exec"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/ptc-mcp/ptc-mcp/internal/sandbox"
+)
+
+// TestMain serves as main does: the test binary is its own supervisor. It also
+// serves as a host that a test kills.
+func TestMain(m *testing.M) {
+	Init()
+	if os.Getenv(doomedHost) != "" {
+		os.Exit(runDoomedHost())
+	}
+	os.Exit(m.Run())
+}
+
+// patience bounds every wait: far more than anything takes.
+const patience = 60 * time.Second
+
+// machine is what one backend found out; the others of a test run take it over.
+var machineOnce = sync.OnceValues(func() (*machineState, error) {
+	b := newBackend("", slog.New(slog.DiscardHandler))
+	return b.prepare(context.Background())
+})
+
+// newTestBackend makes a backend that boots a program in place of the runner.
+func newTestBackend(t *testing.T, program string) *backend {
+	t.Helper()
+	state, err := machineOnce()
+	if err != nil {
+		t.Fatalf("no sandbox can be made here: %v", err)
+	}
+	b := newBackend("", slog.New(slog.DiscardHandler))
+	b.prepared.Store(state)
+	if program != "" {
+		b.command = func(python string) []string { return []string{python, "-I", "-S", "-B", "-c", program} }
+	}
+	t.Cleanup(func() {
+		if err := b.Close(); err != nil {
+			t.Errorf("close the backend: %v", err)
+		}
+	})
+	return b
+}
+
+// start boots a program in a sandbox that the test's end closes.
+func start(t *testing.T, program string, spec sandbox.Spec) *instance {
+	t.Helper()
+	i, err := newTestBackend(t, program).Start(t.Context(), spec)
+	if err != nil {
+		t.Fatalf("start: %v", err)
+	}
+	t.Cleanup(func() { _ = i.Close() })
+	return i.(*instance)
+}
+
+// inside runs a program in a sandbox to its end and returns what it wrote to
+// its standard output, and to its standard error.
+func inside(t *testing.T, program string, spec sandbox.Spec) (out, errors string, status sandbox.ExitStatus) {
+	t.Helper()
+	i := start(t, program, spec)
+	stop := time.AfterFunc(patience, func() { _ = i.Close() })
+	defer stop.Stop()
+	var channel, output bytes.Buffer
+	var reading sync.WaitGroup
+	reading.Go(func() { _, _ = io.Copy(&channel, i.Channel()) })
+	reading.Go(func() { _, _ = io.Copy(&output, i.Output()) })
+	reading.Wait()
+	status, err := i.Wait()
+	if err != nil {
+		t.Fatalf("wait: %v", err)
+	}
+	return channel.String(), output.String(), status
+}
+
+// outside runs a program with the same interpreter without a sandbox, in an
+// empty folder.
+func outside(t *testing.T, program string) string {
+	t.Helper()
+	state, err := machineOnce()
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, state.python.Executable, "-I", "-S", "-B", "-c", program)
+	cmd.Dir = t.TempDir()
+	var problems bytes.Buffer
+	cmd.Stderr = &problems
+	out, err := cmd.Output()
+	if err != nil {
+		t.Logf("outside: %v: %s", err, problems.String())
+	}
+	return string(out)
+}
