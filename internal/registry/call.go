@@ -46,7 +46,7 @@ func objectArguments(name string, arguments json.RawMessage) (json.RawMessage, e
 		return json.RawMessage("{}"), nil
 	}
 	if arguments[0] != '{' {
-		return nil, tool.Errorf(clip(name, maxSignature), tool.KindArguments, "arguments must be an object; pass them by keyword")
+		return nil, tool.Errorf(clip(name, maxShownName), tool.KindArguments, "arguments must be an object; pass them by keyword")
 	}
 	return arguments, nil
 }
@@ -65,11 +65,12 @@ func (r *Registry) callEntry(ctx context.Context, e *entry, arguments json.RawMe
 	if err != nil {
 		return nil, e.callError(ctx, err, time.Since(started))
 	}
-	return e.resultValue(raw, r)
+	return e.resultValue(raw, r.limit)
 }
 
-// resultValue is what the program gets for a raw CallToolResult.
-func (e *entry) resultValue(raw json.RawMessage, r *Registry) (json.RawMessage, error) {
+// resultValue is what the program gets for a raw CallToolResult: a value of at
+// most limit bytes, 0 for no limit.
+func (e *entry) resultValue(raw json.RawMessage, limit int64) (json.RawMessage, error) {
 	res, err := parseResult(raw)
 	if err != nil {
 		return nil, e.badResult(err)
@@ -78,14 +79,14 @@ func (e *entry) resultValue(raw json.RawMessage, r *Registry) (json.RawMessage, 
 		return nil, e.errorResult(res)
 	}
 	unwrap := e.output.unwraps()
-	if err := checkSize(int64(len(res.structuredValue(unwrap))), r.limit); err != nil {
+	if err := checkSize(int64(len(res.structuredValue(unwrap))), limit); err != nil {
 		return nil, e.tooLarge(err)
 	}
-	if err := e.output.check(res.structured, r.logger.With("tool", e.name)); err != nil {
+	if err := e.output.check(res.structured); err != nil {
 		return nil, e.failed(tool.KindSchema,
 			"the result does not match the declared output schema: %v; the call itself was carried out, so do not repeat it for its effect", err)
 	}
-	value, err := res.value(unwrap, r.limit)
+	value, err := res.value(unwrap, limit)
 	if err != nil {
 		return nil, e.tooLarge(err)
 	}

@@ -113,15 +113,15 @@ func TestAnErrorTextIsBounded(t *testing.T) {
 }
 
 func TestArgumentsAndToolNameReachTheServerAsTheyAre(t *testing.T) {
-	for in, want := range map[string]string{``: `{}`, `null`: `{}`, ` {"a": 1.0}`: `{"a": 1.0}`} {
+	for _, tt := range []struct{ in, want string }{{``, `{}`}, {`null`, `{}`}, {` {"a": 1.0}`, `{"a": 1.0}`}} {
 		s := newFake("s", named("list-all")...)
 		s.does(func(_ context.Context, _ int, name string, arguments json.RawMessage) (json.RawMessage, error) {
-			if name != "list-all" || string(arguments) != want {
-				t.Errorf("the server got %s(%s), want list-all(%s)", name, arguments, want)
+			if name != "list-all" || string(arguments) != tt.want {
+				t.Errorf("the server got %s(%s), want list-all(%s)", name, arguments, tt.want)
 			}
 			return json.RawMessage(`{}`), nil
 		})
-		if _, err := newRegistry(t, Options{}, s).CallTool(t.Context(), "mcp__s__list_all", json.RawMessage(in)); err != nil {
+		if _, err := newRegistry(t, Options{}, s).CallTool(t.Context(), "mcp__s__list_all", json.RawMessage(tt.in)); err != nil {
 			t.Error(err)
 		}
 	}

@@ -59,7 +59,7 @@ func newToolset(m *member, tools []downstream.Tool, f filter, logger *slog.Logge
 		if !f.callable(name, callableName(m.Name(), t.Name), s.matched) {
 			continue
 		}
-		e := &entry{Tool: t, member: m, part: part, name: name, input: parseInput(t.InputSchema), output: newOutputSchema(t.OutputSchema)}
+		e := &entry{Tool: t, member: m, part: part, name: name, input: parseInput(t.InputSchema), output: newOutputSchema(t.OutputSchema, name, logger)}
 		s.entries = append(s.entries, e)
 		s.byPart[part] = e
 		s.byOriginal[t.Name] = e

@@ -101,16 +101,14 @@ func (e *entry) errorResult(res *result) *tool.Error {
 // content, and bounds them.
 func (r *result) errorText() string {
 	var text []byte
-	total := 0
 	for _, t := range r.texts() {
-		total += len(t)
 		if len(text) > maxErrorText {
-			continue
+			break
 		}
 		if len(text) > 0 {
 			text = append(text, '\n')
 		}
-		text = appendUnquoted(text, t)
+		text = append(text, unquote(t)...)
 	}
 	if len(text) == 0 {
 		text = r.structured

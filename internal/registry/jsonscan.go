@@ -188,32 +188,46 @@ func inner(literal []byte) []byte { return literal[1 : len(literal)-1] }
 // isString reports whether the value is a string literal.
 func isString(value []byte) bool { return len(value) >= 2 && value[0] == '"' }
 
-// unquote decodes a string literal to valid UTF-8; half a surrogate pair and
-// broken escapes become U+FFFD.
+// unquote decodes a string literal to valid UTF-8; half a surrogate pair
+// becomes U+FFFD, and what JSON does not allow a question mark.
 func unquote(literal []byte) []byte {
-	return appendUnquoted(make([]byte, 0, len(literal)), literal)
-}
-
-func appendUnquoted(dst, literal []byte) []byte {
 	s := inner(literal)
-	for len(s) > 0 {
-		n := bytes.IndexByte(s, '\\')
-		if n < 0 {
-			return append(dst, s...)
+	dst := make([]byte, len(s)) // no escape is shorter than what it stands for
+	i, j := 0, 0
+	for i < len(s) {
+		if i+8 <= len(s) {
+			// Eight bytes are copied at once; those after the first escape are
+			// overwritten.
+			w := binary.LittleEndian.Uint64(s[i:])
+			binary.LittleEndian.PutUint64(dst[j:], w)
+			n := plainBytes(w)
+			i, j = i+n, j+n
+			if n == 8 {
+				continue
+			}
 		}
-		dst = append(dst, s[:n]...)
-		r, size := unescape(s[n:])
-		dst = utf8.AppendRune(dst, r)
-		s = s[n+size:]
+		if s[i] != '\\' {
+			dst[j] = s[i]
+			i, j = i+1, j+1
+			continue
+		}
+		r, size := unescape(s[i:])
+		i += size
+		if r < utf8.RuneSelf {
+			dst[j] = byte(r)
+			j++
+		} else {
+			j += utf8.EncodeRune(dst[j:], r)
+		}
 	}
-	return dst
+	return dst[:j]
 }
 
 // unescape decodes the escape sequence at the start of s, which must be a
 // backslash, and returns its length.
 func unescape(s []byte) (rune, int) {
 	if len(s) < 2 {
-		return utf8.RuneError, len(s)
+		return '?', len(s)
 	}
 	switch c := s[1]; c {
 	case '"', '\\', '/':
@@ -231,7 +245,7 @@ func unescape(s []byte) (rune, int) {
 	case 'u':
 		r, ok := hex4(s[2:])
 		if !ok {
-			return utf8.RuneError, 2
+			return '?', 2
 		}
 		if !utf16.IsSurrogate(r) {
 			return r, 6
@@ -245,7 +259,7 @@ func unescape(s []byte) (rune, int) {
 		}
 		return utf8.RuneError, 6
 	}
-	return utf8.RuneError, 2
+	return '?', 2
 }
 
 func hex4(s []byte) (rune, bool) {

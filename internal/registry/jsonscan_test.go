@@ -3,6 +3,7 @@ package registry
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -27,7 +28,7 @@ func TestTheScannerFindsWhereValuesEnd(t *testing.T) {
 	if _, err := skipValue([]byte(strings.Repeat("[", maxDepth)+strings.Repeat("]", maxDepth)), 0); err != nil {
 		t.Error(err)
 	}
-	if _, err := skipValue([]byte(strings.Repeat("[", maxDepth+1)), 0); err != errTooDeep {
+	if _, err := skipValue([]byte(strings.Repeat("[", maxDepth+1)), 0); !errors.Is(err, errTooDeep) {
 		t.Error(err)
 	}
 }
@@ -52,7 +53,7 @@ func FuzzTheScannerStaysInBounds(f *testing.F) {
 		if json.Valid(b) {
 			start := skipSpace(b, 0)
 			end, err := skipValue(b, start)
-			if err == errTooDeep {
+			if errors.Is(err, errTooDeep) {
 				return
 			}
 			if err != nil || skipSpace(b, end) != len(b) {

@@ -1,5 +1,10 @@
 package registry
 
+import (
+	"encoding/binary"
+	"math/bits"
+)
+
 // maxNumberDigits bounds a number in text that is taken for JSON: Python's
 // int() refuses more than 4300 digits, and such text means no number anyway.
 const maxNumberDigits = 4000
@@ -138,41 +143,53 @@ func skipDigits(b []byte, i int) int {
 	return i
 }
 
-// stringByte says what a byte means inside a string literal.
-var stringByte = func() (t [256]byte) {
-	for c := range 0x20 {
-		t[c] = 'x' // control characters are not allowed
-	}
-	t['"'], t['\\'] = '"', '\\'
-	return t
-}()
-
 func validString(b []byte, i int) (int, bool) {
 	i++
 	for i < len(b) {
-		switch stringByte[b[i]] {
-		case 0:
-			i++
-		case '"':
+		if i+8 <= len(b) {
+			n := plainText(binary.LittleEndian.Uint64(b[i:]))
+			if i += n; n == 8 {
+				continue
+			}
+		}
+		switch c := b[i]; {
+		case c == '"':
 			return i + 1, true
-		case '\\':
-			if i+1 >= len(b) {
+		case c == '\\':
+			size, ok := validEscape(b[i:])
+			if !ok {
 				return i, false
 			}
-			switch b[i+1] {
-			case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
-				i += 2
-			case 'u':
-				if _, ok := hex4(b[i+2:]); !ok {
-					return i, false
-				}
-				i += 6
-			default:
-				return i, false
-			}
-		default:
+			i += size
+		case c < 0x20:
 			return i, false
+		default:
+			i++
 		}
 	}
 	return i, false
+}
+
+// plainText is plainBytes for text that must not hold control characters.
+func plainText(w uint64) int {
+	const ones, highs = 0x0101010101010101, 0x8080808080808080
+	q := w ^ ones*'"'
+	s := w ^ ones*'\\'
+	hit := ((q-ones)&^q | (s-ones)&^s | (w-0x20*ones)&^w) & highs
+	return bits.TrailingZeros64(hit) / 8
+}
+
+// validEscape returns the length of the escape sequence at the start of s.
+func validEscape(s []byte) (int, bool) {
+	if len(s) < 2 {
+		return 0, false
+	}
+	switch s[1] {
+	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+		return 2, true
+	case 'u':
+		_, ok := hex4(s[2:])
+		return 6, ok
+	}
+	return 0, false
 }

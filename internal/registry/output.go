@@ -13,7 +13,9 @@ import (
 
 // outputSchema is a declared output schema, compiled when it is first needed.
 type outputSchema struct {
-	raw []byte
+	raw    []byte
+	logger *slog.Logger
+	tool   string // callable name, for the log
 	// unwrap says that {"result": x} is a wrapper around what the tool returns.
 	unwrap bool
 
@@ -23,12 +25,12 @@ type outputSchema struct {
 }
 
 // newOutputSchema returns nil when the tool declares none.
-func newOutputSchema(raw []byte) *outputSchema {
+func newOutputSchema(raw []byte, tool string, logger *slog.Logger) *outputSchema {
 	raw = bytes.TrimSpace(raw)
 	if len(raw) == 0 || string(raw) == "null" {
 		return nil
 	}
-	return &outputSchema{raw: raw, unwrap: isWrapper(raw)}
+	return &outputSchema{raw: raw, logger: logger, tool: tool, unwrap: isWrapper(raw)}
 }
 
 // unwraps reports whether a bare {"result": x} stands for x: always when no
@@ -60,14 +62,14 @@ func isWrapper(schema []byte) bool {
 // check validates structured content; nil stands for none. Numbers are compared
 // exactly. The error's text says where and why, in one line. A schema that does
 // not compile is logged once and checks nothing.
-func (s *outputSchema) check(structured []byte, logger *slog.Logger) error {
+func (s *outputSchema) check(structured []byte) error {
 	if s == nil {
 		return nil
 	}
 	if structured == nil {
 		return errors.New("the tool declares an output schema but returned no structured content")
 	}
-	s.once.Do(func() { s.compile(logger) })
+	s.once.Do(s.compile)
 	if s.quick != nil && s.quick.accepts(structured) {
 		return nil
 	}
@@ -84,7 +86,8 @@ func (s *outputSchema) check(structured []byte, logger *slog.Logger) error {
 	return nil
 }
 
-func (s *outputSchema) compile(logger *slog.Logger) {
+func (s *outputSchema) compile() {
+	logger := s.logger.With("tool", s.tool)
 	var err error
 	if s.compiled, err = compileSchema(s.raw, logger); err != nil {
 		s.compiled = nil

@@ -184,10 +184,7 @@ func (v *view) next(f filter, logger *slog.Logger) *view {
 }
 
 func sameText(a, b error) bool {
-	if a == nil || b == nil {
-		return a == b
-	}
-	return a.Error() == b.Error()
+	return a == nil && b == nil || a != nil && b != nil && a.Error() == b.Error()
 }
 
 // warnUnmatched logs, once each, the patterns that match no tool of any

@@ -102,7 +102,7 @@ func (s *snapshot) resolve(name string) (*entry, error) {
 		if e := s.alone(name); e != nil {
 			return e, nil
 		}
-		return nil, tool.Errorf(clip(name, maxSignature), tool.KindUnknown, "no such tool%s", didYouMean(name, s.names))
+		return nil, tool.Errorf(clip(name, maxShownName), tool.KindUnknown, "no such tool%s", didYouMean(name, s.names))
 	}
 	return nil, v.unavailable(name)
 }
@@ -195,7 +195,7 @@ func (s *snapshot) alone(name string) *entry {
 
 // unavailable is the error for a tool of a server that is not connected.
 func (v *view) unavailable(name string) *tool.Error {
-	err := tool.Errorf(clip(name, maxSignature), tool.KindConnection,
+	err := tool.Errorf(clip(name, maxShownName), tool.KindConnection,
 		"server %q is not connected (%s); nothing was sent; it is being reconnected, so try again later or do without it", v.Name(), v.reason())
 	err.Retryable = true
 	return err

@@ -6,6 +6,9 @@ import (
 	"unicode/utf8"
 )
 
+// maxShownName bounds a name that a program made up, in messages, in bytes.
+const maxShownName = 200
+
 // clip cuts s to at most limit bytes of valid UTF-8 and says how many are
 // missing.
 func clip(s string, limit int) string {
