@@ -15,13 +15,9 @@ import (
 	"github.com/mark3labs/mcp-go/mcp"
 )
 
-const (
-	// discoverTimeout is how long a server may ignore server/discover before
-	// it is taken to speak an older protocol.
-	discoverTimeout = 5 * time.Second
-	// pingTimeout is how long a server may take to show that it is alive.
-	pingTimeout = 5 * time.Second
-)
+// discoverTimeout is how long a server may ignore server/discover before it is
+// taken to speak an older protocol.
+const discoverTimeout = 5 * time.Second
 
 // errDied is the error of a handshake in which the server ended the connection.
 var errDied = errors.New("connection ended during the handshake")
@@ -108,7 +104,7 @@ func (c *connection) explain(ctx context.Context, step string, err error) error 
 	if errors.As(err, &wrapped) {
 		err = wrapped.Err
 	}
-	return fmt.Errorf("%s: %w", step, err)
+	return fmt.Errorf("%s: %w", step, rootCause(err))
 }
 
 // lost returns why the connection is lost, nil while it is not.
@@ -239,14 +235,15 @@ func (c *connection) idle(d time.Duration) bool {
 }
 
 // check finds out whether the connection still works, and declares it lost if
-// not. A server that answers anything at all is alive.
-func (c *connection) check(ctx context.Context) {
+// not. A server that answers anything at all is alive; one that is silent for
+// as long as within is not.
+func (c *connection) check(ctx context.Context, within time.Duration) {
 	c.checking.Lock()
 	defer c.checking.Unlock()
 	if c.lost() != nil || ctx.Err() != nil {
 		return
 	}
-	pinging, cancel := context.WithTimeout(ctx, pingTimeout)
+	pinging, cancel := context.WithTimeout(ctx, within)
 	defer cancel()
 	var err error
 	if c.modern() { // which has no ping

@@ -38,15 +38,22 @@ type httpEndpoint struct {
 	url    *url.URL
 	client *http.Client
 	pool   *http.Transport
-	wg     sync.WaitGroup
 
 	mu      sync.Mutex
 	version string
 }
 
 func newHTTPEndpoint(config Config, notified func(string, json.RawMessage)) *httpEndpoint {
-	pool := http.DefaultTransport.(*http.Transport).Clone()
-	pool.MaxIdleConnsPerHost = 32
+	dialer := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 15 * time.Second}
+	pool := &http.Transport{
+		Proxy:                 http.ProxyFromEnvironment,
+		DialContext:           dialer.DialContext,
+		ForceAttemptHTTP2:     true,
+		MaxIdleConnsPerHost:   32,
+		IdleConnTimeout:       90 * time.Second,
+		TLSHandshakeTimeout:   10 * time.Second,
+		ExpectContinueTimeout: time.Second,
+	}
 	e := &httpEndpoint{peer: newPeer(config, notified), config: config, pool: pool}
 	e.client = &http.Client{Transport: pool, CheckRedirect: sameHost}
 	return e
@@ -65,11 +72,8 @@ func sameHost(req *http.Request, via []*http.Request) error {
 
 func (e *httpEndpoint) parseURL() error {
 	u, err := url.Parse(e.config.URL)
-	if err == nil && (u.Host == "" || u.Scheme != "http" && u.Scheme != "https") {
-		err = errors.New("want http://… or https://…")
-	}
-	if err != nil {
-		return fmt.Errorf("url %q: %w", e.config.URL, err)
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return errors.New("url: want http://host/path or https://host/path") // it may hold a secret
 	}
 	e.url = u
 	return nil
@@ -124,6 +128,10 @@ func transportError(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
+	var request *url.Error
+	if errors.As(err, &request) {
+		err = request.Err // without the URL, which may hold a secret
+	}
 	var dial *net.OpError
 	if errors.As(err, &dial) && dial.Op == "dial" {
 		return brokenError(ErrDown, err)
@@ -162,7 +170,7 @@ func (e *httpEndpoint) cancelled(call outgoing, reason error, send func(context.
 	}
 	text, _ := json.Marshal(reason.Error())
 	body := fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%s,"reason":%s}}`, call.id, text)
-	e.wg.Go(func() {
+	e.tasks.run(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), farewellTime)
 		defer cancel()
 		if err := send(ctx, body); err != nil {
@@ -173,7 +181,6 @@ func (e *httpEndpoint) cancelled(call outgoing, reason error, send func(context.
 
 func (e *httpEndpoint) finish() {
 	e.fail(errClosed)
-	e.wg.Wait()
-	e.answering.Wait()
+	e.tasks.close()
 	e.pool.CloseIdleConnections()
 }

@@ -1,11 +1,14 @@
 package downstream
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -38,14 +41,14 @@ type peer struct {
 	// send sends the answer to a server's request.
 	send func(ctx context.Context, message []byte) error
 
-	ctx    context.Context // ends, with the cause, when the connection is lost
-	cancel context.CancelCauseFunc
-	slots  chan struct{} // maxAnswers
+	ctx       context.Context // ends, with the cause, when the connection is lost
+	cancel    context.CancelCauseFunc
+	slots     chan struct{} // maxAnswers
+	malformed atomic.Int64  // in a row
+	tasks     group         // everything that must be over when the link is closed
 
-	mu        sync.Mutex
-	pending   map[string]chan reply
-	malformed int
-	answering sync.WaitGroup
+	mu      sync.Mutex
+	pending map[string]chan reply
 }
 
 func newPeer(config Config, notified func(string, json.RawMessage)) *peer {
@@ -124,19 +127,22 @@ func (p *peer) receive(m *message) {
 		return
 	}
 	data := m.bytes()
+	if len(bytes.TrimSpace(data)) == 0 {
+		return // a blank line, or an event that only carries an id
+	}
 	if err := parseMessages(data, p.handle); err != nil {
-		p.malformed++
+		row := p.malformed.Add(1)
 		p.logger.Debug("skipped a message that is not JSON-RPC", "error", err, "begins", beginning(data))
-		if p.malformed >= maxMalformed {
-			p.fail(fmt.Errorf("server sent %d unreadable messages in a row", p.malformed))
+		if row >= maxMalformed {
+			p.fail(fmt.Errorf("server sent %d unreadable messages in a row", row))
 		}
 		return
 	}
-	p.malformed = 0
+	p.malformed.Store(0)
 }
 
 func (p *peer) receiveTooLarge(m *message) {
-	p.malformed = 0
+	p.malformed.Store(0)
 	p.logger.Warn("dropped a message over the size limit", "bytes", m.size, "limit", p.limit)
 	if m.id.hasMethod || m.id.id == "" {
 		return
@@ -172,7 +178,7 @@ func (p *peer) answer(env envelope) {
 		p.logger.Debug("dropped a request of the server: too many are unanswered", "method", env.method)
 		return
 	}
-	p.answering.Go(func() {
+	p.tasks.run(func() {
 		defer func() { <-p.slots }()
 		ctx, cancel := context.WithTimeout(p.ctx, answerTimeout)
 		defer cancel()
@@ -182,11 +188,12 @@ func (p *peer) answer(env envelope) {
 	})
 }
 
-// beginning is the first part of what cannot be read, for the log.
+// beginning is the first part of a text, for logs and errors.
 func beginning(data []byte) string {
 	const most = 200
+	text := strings.ToValidUTF8(string(data[:min(len(data), most)]), "\uFFFD")
 	if len(data) > most {
-		return string(data[:most]) + "…"
+		text += "…"
 	}
-	return string(data)
+	return text
 }

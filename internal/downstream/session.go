@@ -26,6 +26,8 @@ type timing struct {
 	stable time.Duration
 	// keepAlive is after how much silence a remote server is pinged.
 	keepAlive time.Duration
+	// ping is how long a server may take to show that it is alive.
+	ping time.Duration
 	// settle is how long changes of the tool list are gathered.
 	settle time.Duration
 }
@@ -35,6 +37,7 @@ var defaultTiming = timing{
 	maxBackoff: time.Minute,
 	stable:     10 * time.Second,
 	keepAlive:  15 * time.Second,
+	ping:       5 * time.Second,
 	settle:     50 * time.Millisecond,
 }
 
@@ -147,7 +150,7 @@ func (s *Session) Call(ctx context.Context, toolName string, arguments json.RawM
 	}
 	result, err := conn.callTool(ctx, toolName, arguments)
 	if errors.Is(err, ErrLost) || errors.Is(err, ErrDown) {
-		conn.check(ctx)
+		conn.check(ctx, s.timing.ping)
 		if cause := conn.lost(); cause != nil {
 			s.drop(conn, cause)
 		}
@@ -205,8 +208,9 @@ func (s *Session) connect(ended func(lasted time.Duration)) error {
 	conn, err := s.dial()
 	if err != nil {
 		if s.ctx.Err() == nil {
-			s.config.Logger.Warn("could not connect", "error", err)
-			s.down(err)
+			if s.down(err) { // else it failed the same way before
+				s.config.Logger.Warn("could not connect", "error", err)
+			}
 			s.settleOnce.Do(func() { close(s.settled) })
 		}
 		return err
@@ -276,15 +280,18 @@ func (s *Session) list(conn *connection) ([]Tool, error) {
 
 // serve watches a connection until it is lost or the session is closed.
 func (s *Session) serve(conn *connection, listFailed bool) {
-	relist := time.NewTimer(time.Hour)
-	defer relist.Stop()
-	relist.Stop()
+	var relist <-chan time.Time // nil while no listing is due
+	soon := func() {
+		if relist == nil { // or a flood of notifications would put it off for ever
+			relist = time.After(s.timing.settle)
+		}
+	}
 	pause := &backoff.ExponentialBackOff{
 		InitialInterval: s.timing.minBackoff, MaxInterval: s.timing.maxBackoff,
 		Multiplier: 2, RandomizationFactor: 0.3,
 	}
 	if listFailed {
-		relist.Reset(pause.NextBackOff())
+		relist = time.After(pause.NextBackOff())
 	}
 	var keepAlive <-chan time.Time
 	if s.config.Transport != "stdio" { // a process says when it ends
@@ -300,20 +307,21 @@ func (s *Session) serve(conn *connection, listFailed bool) {
 			return
 		case <-keepAlive:
 			if conn.idle(s.timing.keepAlive) {
-				conn.check(s.ctx)
+				conn.check(s.ctx, s.timing.ping)
 			}
 		case <-conn.disturbed:
-			conn.check(s.ctx)
-			relist.Reset(s.timing.settle)
+			conn.check(s.ctx, s.timing.ping)
+			soon()
 		case <-conn.listChanged:
-			relist.Reset(s.timing.settle)
-		case <-relist.C:
+			soon()
+		case <-relist:
+			relist = nil
 			tools, err := s.list(conn)
 			if conn.lost() != nil || s.ctx.Err() != nil {
 				continue
 			}
 			if err != nil {
-				relist.Reset(pause.NextBackOff())
+				relist = time.After(pause.NextBackOff())
 			} else {
 				pause.Reset()
 			}
@@ -366,9 +374,10 @@ func (s *Session) drop(conn *connection, cause error) {
 	})
 }
 
-// down is the supervisor's word that there is no connection.
-func (s *Session) down(cause error) {
-	s.update(func(st *Status) bool {
+// down is the supervisor's word that there is no connection. It reports whether
+// that, or the cause, is new.
+func (s *Session) down(cause error) bool {
+	return s.update(func(st *Status) bool {
 		changed := st.State != Down || st.Err == nil || st.Err.Error() != cause.Error()
 		s.conn = nil
 		st.State, st.Err, st.Tools = Down, cause, nil
@@ -377,16 +386,17 @@ func (s *Session) down(cause error) {
 }
 
 // update changes the status and, if change says that it did, tells everybody.
-func (s *Session) update(change func(*Status) bool) {
+func (s *Session) update(change func(*Status) bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !change(&s.status) {
-		return
+		return false
 	}
 	s.status.Generation++
 	close(s.changed)
 	s.changed = make(chan struct{})
 	poke(s.notify)
+	return true
 }
 
 // announce calls the functions given to OnChange.

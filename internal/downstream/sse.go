@@ -41,7 +41,7 @@ func (l *sseLink) open(ctx context.Context) error {
 		end()
 		return err
 	}
-	l.wg.Go(func() {
+	l.tasks.run(func() {
 		defer end()
 		defer resp.Body.Close()
 		l.read(resp.Body)
@@ -105,7 +105,7 @@ func (l *sseLink) request(ctx context.Context, call outgoing) (response, error) 
 	posting, end := l.scope(ctx)
 	defer end()
 	posted := make(chan error, 1)
-	l.wg.Go(func() { posted <- l.post(posting, call.body, call.header) })
+	l.tasks.run(func() { posted <- l.post(posting, call.body, call.header) })
 	for {
 		select {
 		case r := <-ch:

@@ -2,13 +2,11 @@ package downstream
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
 	"io"
 	"os"
-	"sync"
 	"time"
 )
 
@@ -35,7 +33,6 @@ type stdioLink struct {
 	// read blocks that one only, and everybody else as long as their context
 	// lets them wait.
 	outbox chan []byte
-	wg     sync.WaitGroup
 }
 
 func newStdioLink(config Config, stderr *lastLines, notified func(string, json.RawMessage)) *stdioLink {
@@ -50,9 +47,9 @@ func (l *stdioLink) open(context.Context) error {
 		return err
 	}
 	l.process = p
-	l.wg.Go(l.read)
-	l.wg.Go(l.write)
-	l.wg.Go(l.watch)
+	l.tasks.run(l.read)
+	l.tasks.run(l.write)
+	l.tasks.run(l.watch)
 	return nil
 }
 
@@ -75,13 +72,13 @@ func (l *stdioLink) request(ctx context.Context, call outgoing) (response, error
 
 func (l *stdioLink) notify(ctx context.Context, body []byte) error { return l.put(ctx, body) }
 
-// put hands one message to the writer.
+// put hands one message to the writer. After an error nothing was sent.
 func (l *stdioLink) put(ctx context.Context, body []byte) error {
 	select {
 	case l.outbox <- append(body, '\n'):
 		return nil
 	case <-l.ctx.Done():
-		return l.lost()
+		return brokenError(ErrDown, context.Cause(l.ctx))
 	case <-ctx.Done():
 		return ctx.Err()
 	}
@@ -120,21 +117,17 @@ func (l *stdioLink) read() {
 	l.fail(err)
 }
 
-// readLines calls receive with each line of r that is not blank, until r ends.
+// readLines calls receive with each line of r until r ends.
 func readLines(r io.Reader, limit int64, receive func(*message)) error {
 	br := bufio.NewReaderSize(r, readBuffer)
 	m := &message{limit: limit}
 	for {
 		piece, err := br.ReadSlice('\n')
-		if m.size > 0 || len(bytes.TrimSpace(piece)) > 0 {
-			_, _ = m.Write(piece)
-		}
+		_, _ = m.Write(piece)
 		switch {
 		case err == nil:
-			if m.size > 0 {
-				receive(m)
-				m = &message{limit: limit}
-			}
+			receive(m)
+			m = &message{limit: limit}
 		case errors.Is(err, bufio.ErrBufferFull):
 		case errors.Is(err, io.EOF):
 			return nil
@@ -164,6 +157,5 @@ func (l *stdioLink) close() {
 		return
 	}
 	l.process.stop()
-	l.wg.Wait()
-	l.answering.Wait()
+	l.tasks.close()
 }

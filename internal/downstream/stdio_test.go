@@ -207,6 +207,15 @@ func TestServersGetAMinimalEnvironment(t *testing.T) {
 	}
 }
 
+func TestCommandsAreFoundInTheServersOwnPath(t *testing.T) {
+	if _, err := lookCommand("sh", map[string]string{"PATH": t.TempDir()}); err == nil {
+		t.Error("found sh in an empty folder")
+	}
+	if _, err := lookCommand("sh", map[string]string{"PATH": "/nowhere:/bin:/usr/bin"}); err != nil {
+		t.Errorf("in the server's PATH: %v", err)
+	}
+}
+
 func TestOutputThatIsNotJSONIsSkipped(t *testing.T) {
 	s := connected(t, fakeConfig(t, "legacy chatty"))
 	if got := callText(t, s, "garbage", `{"size":500}`); got != "after the garbage" {
@@ -550,6 +559,21 @@ func awaitGone(t *testing.T, pid string) {
 	}
 }
 
+func TestASuddenDeathLeavesNoProcess(t *testing.T) {
+	s := connected(t, fakeConfig(t, "legacy"))
+	pids := strings.Fields(callText(t, s, "spawn", "{}"))
+	s.mu.Lock()
+	tree := &s.conn.link.(*stdioLink).process.tree
+	s.mu.Unlock()
+	tree.remember() // what otherwise happens now and then
+	if _, err := call(t, s, "die", "{}"); !errors.Is(err, ErrLost) {
+		t.Fatal(err)
+	}
+	for _, pid := range pids {
+		awaitGone(t, pid)
+	}
+}
+
 func TestCloseBeforeStartAndInTheMiddleOfConnecting(t *testing.T) {
 	s := New(fakeConfig(t, "legacy"))
 	if err := s.Close(); err != nil {
@@ -572,7 +596,7 @@ func TestCloseBeforeStartAndInTheMiddleOfConnecting(t *testing.T) {
 func BenchmarkRoundTrip(b *testing.B) {
 	for _, era := range eras {
 		b.Run(era, func(b *testing.B) {
-			s := connected(b, fakeConfig(b, era))
+			s := connected(b, fakeConfig(b, era+" lean"))
 			arguments := json.RawMessage(`{"a":1}`)
 			for b.Loop() {
 				if _, err := s.Call(context.Background(), "echo", arguments); err != nil {

@@ -222,7 +222,7 @@ func (l *streamableLink) get(ctx context.Context, lastID string) (*http.Response
 // listen keeps the stream open for what the server sends by itself. A server
 // need not offer it.
 func (l *streamableLink) listen(disturbed func()) {
-	l.wg.Go(func() {
+	l.tasks.run(func() {
 		ctx, end := l.scope(context.Background())
 		defer end()
 		delay := reopenDelay
@@ -244,9 +244,7 @@ func (l *streamableLink) listen(disturbed func()) {
 				events := newEventReader(resp.Body, l.limit)
 				err = l.pump(events, func() bool { return false })
 				resp.Body.Close()
-				if events.retry > 0 {
-					delay = reopenAfter(events.retry)
-				}
+				delay = max(delay, reopenAfter(events.retry))
 			}
 			if ctx.Err() != nil {
 				return
