@@ -1,0 +1,138 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"runtime"
+	"sync"
+	"time"
+
+	"github.com/ptc-mcp/ptc-mcp/internal/config"
+	"github.com/ptc-mcp/ptc-mcp/internal/downstream"
+	"github.com/ptc-mcp/ptc-mcp/internal/executor"
+	"github.com/ptc-mcp/ptc-mcp/internal/registry"
+	"github.com/ptc-mcp/ptc-mcp/internal/sandbox"
+	"github.com/ptc-mcp/ptc-mcp/internal/sandbox/docker"
+	"github.com/ptc-mcp/ptc-mcp/internal/sandbox/native"
+	"github.com/ptc-mcp/ptc-mcp/internal/sandbox/unconfined"
+)
+
+// closeTimeout bounds how long an ending process waits for its servers and
+// sandboxes to be gone.
+const closeTimeout = 15 * time.Second
+
+// app is everything a command works with. Making one starts nothing.
+type app struct {
+	config    *config.Config
+	logger    *slog.Logger
+	sessions  []*downstream.Session
+	registry  *registry.Registry
+	backends  []sandbox.Backend
+	selection *selection
+	executor  *executor.Executor
+}
+
+// assemble builds the object graph of a configuration.
+func assemble(cfg *config.Config, version string, logger *slog.Logger) (*app, error) {
+	a := &app{config: cfg, logger: logger, backends: backends(cfg, logger)}
+	servers := make([]registry.Server, len(cfg.Servers))
+	for i, s := range cfg.Servers {
+		session := downstream.New(downstream.Config{
+			Name: s.Name, Transport: string(s.Transport),
+			Command: s.Command, Args: s.Args, Env: s.Env,
+			URL: s.URL, Headers: s.Headers,
+			ConnectTimeout: seconds(s.ConnectTimeoutSeconds),
+			ListTimeout:    seconds(s.ListTimeoutSeconds),
+			MaxResultBytes: int64(cfg.Execution.MaxToolResultBytes),
+			ClientVersion:  version,
+			Logger:         logger,
+		})
+		a.sessions = append(a.sessions, session)
+		servers[i] = session
+	}
+	var err error
+	a.registry, err = registry.New(servers, registry.Options{
+		Allow: cfg.Tools.Allow, Block: cfg.Tools.Block,
+		MaxResultBytes: int64(cfg.Execution.MaxToolResultBytes),
+		Logger:         logger,
+	})
+	if err != nil {
+		return nil, &exitError{exitUsage, err}
+	}
+	a.selection = newSelection(cfg.Execution.Sandbox, a.backends, logger)
+	a.executor = a.newExecutor(a.selection)
+	return a, nil
+}
+
+// backends are the candidates for the sandbox, the preferred ones first.
+func backends(cfg *config.Config, logger *slog.Logger) []sandbox.Backend {
+	list := []sandbox.Backend{docker.New(docker.Config{
+		Host: cfg.Docker.Host, Image: cfg.Docker.Image, Runtime: cfg.Docker.Runtime, Pull: cfg.Docker.Pull,
+		Logger: logger,
+	})}
+	if runtime.GOOS == "linux" {
+		list = append(list, native.New(native.Config{Python: cfg.Python.Path, Logger: logger}))
+	}
+	return append(list, unconfined.New(unconfined.Config{Python: cfg.Python.Path, Logger: logger}))
+}
+
+// newExecutor returns an executor over the backend, with the configured limits.
+func (a *app) newExecutor(backend sandbox.Backend) *executor.Executor {
+	e := a.config.Execution
+	return executor.New(backend, a.registry, executor.Limits{
+		Timeout:            seconds(e.TimeoutSeconds),
+		ToolCallTimeout:    seconds(e.ToolCallTimeoutSeconds),
+		MaxToolCalls:       e.MaxToolCalls,
+		MaxConcurrentCalls: e.MaxConcurrentCalls,
+		MaxToolResultBytes: int64(e.MaxToolResultBytes),
+		MaxOutputBytes:     e.MaxOutputBytes,
+		MemoryBytes:        int64(e.MaxMemoryBytes),
+		CPUs:               e.MaxCPUs,
+		Processes:          e.MaxProcesses,
+		ScratchBytes:       int64(e.MaxScratchBytes),
+		OpenFiles:          e.MaxOpenFiles,
+	}, a.logger)
+}
+
+// connect has every server connect, in the background.
+func (a *app) connect() {
+	for _, s := range a.sessions {
+		s.Start()
+	}
+}
+
+// close ends all servers, at the same time, and waits until the sandboxes are
+// removed.
+func (a *app) close() error {
+	var closers []io.Closer
+	for _, s := range a.sessions {
+		closers = append(closers, s)
+	}
+	for _, b := range a.backends {
+		if c, ok := b.(io.Closer); ok {
+			closers = append(closers, c)
+		}
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
+	defer cancel()
+	errs := make([]error, len(closers))
+	done := make(chan struct{})
+	var wg sync.WaitGroup
+	for i, c := range closers {
+		wg.Go(func() { errs[i] = c.Close() })
+	}
+	go func() {
+		wg.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+		return errors.Join(errs...)
+	case <-ctx.Done():
+		return errors.New("servers or sandboxes did not end in time; those that are left are removed at the next start")
+	}
+}
+
+func seconds(s float64) time.Duration { return time.Duration(s * float64(time.Second)) }

@@ -1,0 +1,68 @@
+package cli
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ptc-mcp/ptc-mcp/internal/mcpserver"
+)
+
+// lookAhead is how long after its start a server looks for its sandbox without
+// having been asked for a run. Until then the client's handshake has the
+// machine to itself.
+const lookAhead = 500 * time.Millisecond
+
+func newServe(streams Streams, version string) *cobra.Command {
+	var flags common
+	cmd := &cobra.Command{
+		Use:   "serve",
+		Short: "Serve MCP on standard input and output",
+		Args:  exactly(0),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return serve(cmd.Context(), streams, version, flags)
+		},
+	}
+	flags.register(cmd, "info")
+	return cmd
+}
+
+// serve runs until the client closes its end or ctx is cancelled. Both are an
+// ordinary end.
+func serve(ctx context.Context, streams Streams, version string, flags common) error {
+	logger, err := flags.logger(streams.Err)
+	if err != nil {
+		return err
+	}
+	cfg, path, err := flags.load()
+	if err != nil {
+		return err
+	}
+	a, err := assemble(cfg, version, logger)
+	if err != nil {
+		return err
+	}
+	logger.Info("serving on standard input and output", "version", version, "config", path, "servers", len(cfg.Servers), "sandbox", cfg.Execution.Sandbox)
+	server := mcpserver.New(a.registry, a.executor, mcpserver.Options{
+		Version:        version,
+		Trace:          cfg.Execution.Trace,
+		MaxOutputBytes: cfg.Execution.MaxOutputBytes,
+		Logger:         logger,
+	})
+	a.connect()
+	ctx, cancel := context.WithCancel(ctx)
+	ahead := time.AfterFunc(lookAhead, func() {
+		if _, err := a.selection.choose(ctx); err != nil && ctx.Err() == nil {
+			logger.Warn("no usable sandbox yet", slog.Any("error", err))
+		}
+	})
+	err = server.ServeStdio(ctx, streams.In, streams.Out)
+	ahead.Stop()
+	cancel()
+	if closeErr := a.close(); closeErr != nil {
+		logger.Warn("not everything has ended", slog.Any("error", closeErr))
+	}
+	return err
+}
