@@ -9,17 +9,19 @@ from __future__ import annotations
 
 import asyncio
 import collections
+import gc
 import json
 import os
 import queue
 import re
 import threading
-from typing import Any, Deque, Dict, Optional
+from typing import Any, Deque, Dict, List, Optional
 
 from .errors import tool_error
-from .frames import EndOfInput, FrameReader, Payload, Truncated, write_frame
+from .frames import EndOfInput, FrameReader, Payload, Truncated, frame, write_all
 
-_decode = json.JSONDecoder().decode
+_decode_text = json.JSONDecoder().raw_decode
+_LARGE = 1 << 16
 _ID = re.compile(rb'"id"\s*:\s*(\d+)')
 
 
@@ -76,6 +78,7 @@ class Channel:
         self._lock = threading.RLock()  # all that follows, and writing
         self._open: Dict[int, _Call] = {}
         self._waiting: Deque[_Call] = collections.deque()
+        self._outgoing: List[bytes] = []
         self._last_id = 0
         self._running = False
         self._open_limit = 1
@@ -86,7 +89,7 @@ class Channel:
         self._blocked: Optional[int] = None
         self._threaded = False
         self._starts: queue.SimpleQueue[Optional[Dict[str, Any]]] = queue.SimpleQueue()
-        self._process = os.getpid()
+        self.in_own_process = True  # False in a child that the program forked
         os.register_at_fork(after_in_child=self._forked)
 
     # The runner's side.
@@ -94,7 +97,8 @@ class Channel:
     def send(self, payload: bytes) -> None:
         """Write one frame."""
         with self._lock:
-            write_frame(self._out, payload)
+            self._outgoing.append(frame(payload))
+            self._flush()
 
     def next_start(self) -> Dict[str, Any]:
         """Block until the host starts a run, or raise EndOfInput."""
@@ -118,14 +122,11 @@ class Channel:
             self._running = False
             self._open.clear()
             self._waiting.clear()
+            self._outgoing.clear()
             self._watcher = None
 
-    @property
-    def in_own_process(self) -> bool:
-        """False in a child that the program forked."""
-        return os.getpid() == self._process
-
     def _forked(self) -> None:
+        self.in_own_process = False
         os.close(self._in)
         os.close(self._out)
 
@@ -133,6 +134,7 @@ class Channel:
 
     async def call(self, tool: str, arguments: bytes) -> Any:
         """Call a tool with its arguments as JSON and return its value, or raise its error."""
+        self._check(tool, len(arguments))
         loop = asyncio.get_running_loop()
         future = loop.create_future()
         self._submit(_Call(tool, arguments, loop, future))
@@ -140,6 +142,7 @@ class Channel:
 
     def call_blocking(self, tool: str, arguments: bytes) -> Any:
         """Do the same from code that cannot await; a running loop stands still meanwhile."""
+        self._check(tool, len(arguments))
         answer = _Answer()
         self._submit(_Call(tool, arguments, None, answer))
         try:
@@ -170,23 +173,35 @@ class Channel:
             )
 
     def _submit(self, call: _Call) -> None:
-        self._check(call.tool, len(call.arguments))
         with self._lock:
+            self._check(call.tool, 0)  # the run may have ended just now
             if not self._threaded:
                 self._find_reader(call.loop)
             if len(self._open) < self._open_limit:
                 self._make(call)
             else:
                 self._waiting.append(call)
+            if call.loop is None:
+                self._flush()
 
     def _make(self, call: _Call) -> None:
         self._last_id += 1
         self._open[self._last_id] = call
-        write_frame(
-            self._out,
-            b'{"type":"call","id":%d,"tool":"%b","arguments":%b}'
-            % (self._last_id, call.tool.encode(), call.arguments),
-        )
+        text = b'{"type":"call","id":%d,"tool":"%b","arguments":%b}'
+        self._outgoing.append(frame(text % (self._last_id, call.tool.encode(), call.arguments)))
+        # A write costs more than all the rest of a call. A lone call is written
+        # at once; of many, all that the loop makes in one turn go together.
+        if len(self._open) == 1 or call.loop is not self._watcher or self._threaded or self._blocked:
+            self._flush()
+        elif call.loop is not None and len(self._outgoing) == 1:
+            call.loop.call_soon(self._flush)
+
+    def _flush(self) -> None:
+        with self._lock:
+            if self._outgoing:
+                data = self._outgoing[0] if len(self._outgoing) == 1 else b"".join(self._outgoing)
+                self._outgoing.clear()
+                write_all(self._out, data)
 
     # Who reads.
 
@@ -242,17 +257,17 @@ class Channel:
         try:
             if isinstance(payload, Truncated):
                 raise MemoryError
-            frame = _decode(str(payload, "utf-8"))
+            message = _decode(payload)
         except (ValueError, RecursionError, MemoryError) as error:
             self._deliver_unreadable(payload, error)
             return
-        kind = frame["type"]
+        kind = message["type"]
         if kind == "result":
-            self._deliver(frame["id"], frame["value"], None)
+            self._deliver(message["id"], message["value"], None)
         elif kind == "error":
-            self._deliver(frame["id"], None, frame)
+            self._deliver(message["id"], None, message)
         elif kind == "start":
-            self._starts.put(frame)
+            self._starts.put(message)
 
     def _deliver_unreadable(self, payload: Payload, error: BaseException) -> None:
         found = _ID.search(payload[:256])
@@ -285,6 +300,17 @@ class Channel:
             call.loop.call_soon_threadsafe(_settle, call.future, value, failure)
         except RuntimeError:
             pass  # the loop was closed: nobody waits any more
+
+
+def _decode(payload: Payload) -> Any:
+    if len(payload) < _LARGE or not gc.isenabled():
+        return _decode_text(str(payload, "utf-8"))[0]
+    # Everything decoded is kept, so looking for garbage meanwhile is in vain.
+    gc.disable()
+    try:
+        return _decode_text(str(payload, "utf-8"))[0]
+    finally:
+        gc.enable()
 
 
 def _settle(future: Any, value: Any, failure: Optional[BaseException]) -> None:

@@ -28,7 +28,10 @@ class Catalogue:
         for entry in entries:
             name = entry["t"]
             self.by_name[entry["n"]] = entry
-            self.by_server.setdefault(entry["s"], {})[name] = entry
+            server = self.by_server.get(entry["s"])
+            if server is None:
+                server = self.by_server[entry["s"]] = {}
+            server[name] = entry
             shorts[name] = None if name in shorts else entry
         taken = {*reserved, *self.by_name}
         # The short name of a tool that one server alone has and that hides nothing.
@@ -65,7 +68,7 @@ def spellings(entry: Entry) -> List[str]:
 
 
 def _hides(name: str) -> bool:
-    return name.startswith("__") or keyword.iskeyword(name) or hasattr(builtins, name)
+    return name.startswith("__") or keyword.iskeyword(name) or name in builtins.__dict__
 
 
 class _Namespace(types.ModuleType):

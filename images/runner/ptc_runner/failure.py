@@ -120,6 +120,7 @@ def _keep_own_frames(report: Any, filename: str, seen: Set[int]) -> None:
 
 
 def _shorten(text: str, limit: int) -> str:
+    text = text.encode("utf-8", "backslashreplace").decode()  # no lone surrogates in a frame
     if len(text) <= limit:
         return text
     half = limit // 2

@@ -75,18 +75,20 @@ class FrameReader:
             count -= len(chunk)
 
 
-def write_all(descriptor: int, data: Payload) -> None:
+def write_all(descriptor: int, data: Union[Payload, memoryview]) -> None:
     """Write every byte, also when a signal or a full non-blocking pipe interferes."""
-    view = memoryview(data)
-    while view:
+    written = 0
+    while True:
         try:
-            view = view[os.write(descriptor, view) :]
+            written += os.write(descriptor, memoryview(data)[written:] if written else data)
+            if written >= len(data):
+                return
         except BlockingIOError:
             poll = select.poll()
             poll.register(descriptor, select.POLLOUT)
             poll.poll()
 
 
-def write_frame(descriptor: int, payload: bytes) -> None:
-    """Write one frame. The caller sees to it that no two threads do so at once."""
-    write_all(descriptor, len(payload).to_bytes(4, "big") + payload)
+def frame(payload: bytes) -> bytes:
+    """Return a payload as a frame."""
+    return len(payload).to_bytes(4, "big") + payload

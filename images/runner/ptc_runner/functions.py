@@ -72,7 +72,7 @@ def functions(
         """Return ``{server: {"connected": …, "tools": …, "error": …}}``."""
         return _AwaitableDict(channel.call_blocking("server_status", b"{}"))
 
-    made = (emit, list_callable_tools, inspect_tool, server_status)
+    made: List[Any] = [emit, list_callable_tools, inspect_tool, server_status]
     for function in made:
         function.__module__, function.__qualname__ = "__main__", function.__name__
     return {function.__name__: function for function in made}

@@ -6,69 +6,89 @@ already with the host, in order with what children and C code write.
 
 from __future__ import annotations
 
+import builtins
+import contextlib
+import functools
 import io
 import os
 import sys
-from typing import Any
+from typing import Any, Optional
 
 from .frames import write_all
 
+_builtin_print = builtins.print
 
-class _Descriptor(io.FileIO):
+
+class _Raw(io.FileIO):
     """A raw stream that never writes less than it was given."""
 
     def write(self, data: Any, /) -> int:
         view = memoryview(data).cast("B")
-        written = os.write(self.fileno(), view)
-        if written < len(view):
-            write_all(self.fileno(), view[written:])
+        write_all(self.fileno(), view)
         return len(view)
 
 
-def _text(descriptor: int) -> io.TextIOWrapper:
-    raw = _Descriptor(descriptor, "w", closefd=False)
-    # backslashreplace: a lone surrogate is printable, whatever it is.
-    return io.TextIOWrapper(
-        raw, encoding="utf-8", errors="backslashreplace", write_through=True  # type: ignore[arg-type]
-    )
+class _Text(io.TextIOWrapper):
+    """A text stream without a buffer: one write, one system call."""
+
+    def __init__(self, descriptor: int) -> None:
+        raw: Any = _Raw(descriptor, "w", closefd=False)
+        # backslashreplace: a lone surrogate is printable, whatever it is.
+        super().__init__(raw, encoding="utf-8", errors="backslashreplace", write_through=True)
+        self._descriptor = descriptor
+
+    def write(self, text: str, /) -> int:
+        data = str.encode(text, "utf-8", "backslashreplace")
+        write_all(self._descriptor, data)
+        return len(text)
+
+
+@functools.wraps(_builtin_print)
+def _print(
+    *values: Any, sep: Optional[str] = " ", end: Optional[str] = "\n", file: Any = None, flush: bool = False
+) -> None:
+    """Print in one write, so that lines of several threads do not mix."""
+    stream = sys.stdout if file is None else file
+    if type(stream) is not _Text:
+        _builtin_print(*values, sep=sep, end=end, file=file, flush=flush)
+        return
+    text = (" " if sep is None else sep).join(map(str, values))
+    stream.write(text + ("\n" if end is None else end))
 
 
 def open_streams() -> None:
-    """Give the program fresh sys.stdin, sys.stdout and sys.stderr."""
-    sys.stdin = sys.__stdin__ = io.TextIOWrapper(io.FileIO(0, closefd=False), encoding="utf-8")  # type: ignore[arg-type,misc]
-    sys.stdout = sys.__stdout__ = _text(1)  # type: ignore[misc]
-    sys.stderr = sys.__stderr__ = _text(2)  # type: ignore[misc]
+    """Give the program a fresh print, sys.stdin, sys.stdout and sys.stderr."""
+    nothing: Any = io.FileIO(0, closefd=False)
+    sys.stdin = io.TextIOWrapper(nothing, encoding="utf-8")
+    sys.stdout, sys.stderr = _Text(1), _Text(2)
+    originals: Any = sys
+    originals.__stdin__, originals.__stdout__, originals.__stderr__ = sys.stdin, sys.stdout, sys.stderr
+    builtins.print = _print
 
 
 def flush_streams() -> None:
     """Flush whatever the program has put in place of its streams."""
     for stream in (sys.stdout, sys.stderr):
-        try:
+        with contextlib.suppress(Exception):  # a closed or foreign stream is the program's affair
             stream.flush()
-        except Exception:  # noqa: S110 - a closed or foreign stream is the program's affair
-            pass
 
 
 class Notices:
-    """Lines of the runner's own in the program's output."""
+    """Lines of the runner's own in the output of one run."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
         self._said: set[str] = set()
-
-    def say(self, text: str) -> None:
-        """Write one line of warning."""
-        try:
-            write_all(self._descriptor, f"[warning: {text}]\n".encode("utf-8", "backslashreplace"))
-        except OSError:
-            pass  # nobody reads the output any more
+        self._ended = False
 
     def say_once(self, kind: str, text: str) -> None:
-        """Write the line unless one of its kind was written in this run."""
-        if kind not in self._said:
-            self._said.add(kind)
-            self.say(text)
+        """Write one line of warning unless one of its kind was written in this run."""
+        if self._ended or kind in self._said:
+            return
+        self._said.add(kind)
+        with contextlib.suppress(OSError):  # nobody reads the output any more
+            write_all(self._descriptor, f"[warning: {text}]\n".encode("utf-8", "backslashreplace"))
 
-    def reset(self) -> None:
-        """Begin a new run."""
-        self._said.clear()
+    def end(self) -> None:
+        """Say no more: the run has ended, and what it leaves behind concerns no other."""
+        self._ended = True

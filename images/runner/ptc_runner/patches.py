@@ -15,11 +15,11 @@ from .tools import ToolCall
 def apply() -> None:
     """Patch json and asyncio, and add the builtins that -S leaves out."""
     json.loads = _loads(json.loads)
-    json.JSONEncoder.default = _default(json.JSONEncoder.default)  # type: ignore[method-assign]
+    json.JSONEncoder.default = _default(json.JSONEncoder.default)  # type: ignore[assignment]
     asyncio.run = asyncio.runners.run = _run(asyncio.run)
     for name in ("exit", "quit"):
         setattr(builtins, name, Quitter(name, "Ctrl-D (i.e. EOF)"))
-    builtins.help = _Helper()
+    builtins.help = _Helper()  # type: ignore[assignment]
 
 
 def _loads(loads: Callable[..., Any]) -> Callable[..., Any]:

@@ -7,6 +7,7 @@ import asyncio
 import atexit
 import inspect
 import linecache
+import os
 import sys
 import types
 from typing import Any, Dict, Optional
@@ -64,16 +65,25 @@ def run_exit_handlers() -> None:
 
 
 def _run_async(main: Any) -> None:
+    process = os.getpid()
     loop = asyncio.new_event_loop()
+    loop.set_exception_handler(_report)
     asyncio.set_event_loop(loop)
     try:
         loop.run_until_complete(main)
     finally:
-        try:
-            _wind_down(loop)
-        finally:
-            asyncio.set_event_loop(None)
-            loop.close()
+        if os.getpid() == process:  # a forked child shares the loop's descriptors
+            try:
+                _wind_down(loop)
+            finally:
+                asyncio.set_event_loop(None)
+                loop.close()
+
+
+def _report(loop: asyncio.AbstractEventLoop, context: Dict[str, Any]) -> None:
+    """Report a task's forgotten exception as asyncio does, but not an exit: it ended the program."""
+    if not isinstance(context.get("exception"), (SystemExit, KeyboardInterrupt)):
+        loop.default_exception_handler(context)
 
 
 def _wind_down(loop: asyncio.AbstractEventLoop) -> None:

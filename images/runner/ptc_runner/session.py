@@ -29,8 +29,10 @@ def main(runner_hash: str) -> None:
         sys.set_int_max_str_digits(0)  # large integers are values like any other
     patches.apply()
     session = _Session(Channel(frames_in, frames_out), printed)
-    gc.collect()
-    gc.freeze()  # what is here now stays, so no collection need look at it
+    # What is here now stays, so that no collection need look at it. None is
+    # made until a program runs: reading a large start makes no garbage.
+    gc.disable()
+    gc.freeze()
     session.say(
         {
             "type": "hello",
@@ -47,7 +49,7 @@ def main(runner_hash: str) -> None:
 
 
 def _take_descriptors() -> Tuple[int, int, int]:
-    """Move the frames away from 0 and 1, which become /dev/null and the output.
+    """Return copies of the channel's and the output's descriptors.
 
     The copies are high, so that a program that closes low descriptors does not
     hit them, and closed in children.
@@ -57,10 +59,6 @@ def _take_descriptors() -> Tuple[int, int, int]:
     moved = tuple(fcntl.fcntl(descriptor, fcntl.F_DUPFD_CLOEXEC, lowest) for descriptor in range(3))
     for descriptor in moved:
         os.set_blocking(descriptor, True)
-    null = os.open(os.devnull, os.O_RDWR)
-    os.dup2(null, 0)
-    os.dup2(2, 1)
-    os.close(null)
     return moved[0], moved[1], moved[2]
 
 
@@ -68,16 +66,27 @@ class _Session:
     def __init__(self, channel: Channel, printed: int) -> None:
         self.channel = channel
         self._printed = printed
-        self._notices = output.Notices(printed)
         self._scratch = os.getcwd()
+        self._restore_descriptors()
 
     def say(self, frame: Dict[str, Any]) -> None:
-        text = json.dumps(frame, separators=(",", ":"))
-        self.channel.send(text.encode())
+        """Send a frame of the runner's own."""
+        self.channel.send(json.dumps(frame, separators=(",", ":")).encode())
+
+    def _restore_descriptors(self) -> None:
+        """Make 0 /dev/null, and 1 and 2 the output, whatever an earlier program did to them."""
+        null = os.open(os.devnull, os.O_RDWR)
+        if null != 0:
+            os.dup2(null, 0)
+            os.close(null)
+        os.set_inheritable(0, True)
+        os.dup2(self._printed, 1)
+        os.dup2(self._printed, 2)
 
     def run(self, start: Dict[str, Any]) -> None:
         """Run one program and send done."""
         error = self._run(start)
+        gc.disable()
         limits.lift_memory()
         output.flush_streams()
         self.channel.end()
@@ -88,20 +97,22 @@ class _Session:
         self._prepare(start)
         source, filename, bounds = start["source"].lstrip("\ufeff"), start["filename"], start["limits"]
         catalogue = Catalogue(start["tools"], NAMES)
+        notices = output.Notices(self._printed)
         try:
             tree = program.parse(source, filename)
             problems = check(tree, catalogue)
             if problems:
                 return failure.of_check(problems, filename, source)
             code = program.compile_tree(tree, filename)
-        except program.COMPILE_ERRORS as error:
-            return failure.of_syntax(error, filename)
+        except program.COMPILE_ERRORS as flaw:
+            return failure.of_syntax(flaw, filename)
         namespace = program.new_main()
-        install(catalogue, self.channel, self._notices, namespace)
-        namespace.update(functions(catalogue, self.channel, self._notices, bounds["emit_bytes"]))
+        install(catalogue, self.channel, notices, namespace)
+        namespace.update(functions(catalogue, self.channel, notices, bounds["emit_bytes"]))
         del tree, start
         self.channel.begin(bounds["open_calls"], bounds["frame_bytes"])
         limits.apply(bounds["memory_bytes"], bounds["open_files"])
+        gc.enable()
         error = program.run(code, namespace)
         if not self.channel.in_own_process:
             _end_fork(error, filename)
@@ -111,6 +122,7 @@ class _Session:
             if isinstance(value, ToolCall):
                 value.warn_unless_awaited()
         program.run_exit_handlers()
+        notices.end()
         return described
 
     def _prepare(self, start: Dict[str, Any]) -> None:
@@ -118,8 +130,12 @@ class _Session:
         sys.argv = [start["filename"]]
         if self._scratch not in sys.path:
             sys.path.append(self._scratch)  # last: a file there hides no library module
+        self._restore_descriptors()
         output.open_streams()
-        self._notices.reset()
+        if "tempfile" in start["source"]:  # importing it always would cost every boot
+            import tempfile
+
+            tempfile.tempdir = self._scratch
 
 
 def _end_fork(error: Any, filename: str) -> None:

@@ -37,7 +37,7 @@ def signature(entry: Entry) -> Signature:
     from inspect import Parameter, Signature
 
     required = entry.get("r", ())
-    kind = Parameter.POSITIONAL_OR_KEYWORD
+    kind: Any = Parameter.POSITIONAL_OR_KEYWORD
     parameters = []
     optional_seen = False
     for name in entry["p"]:

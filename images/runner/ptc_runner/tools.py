@@ -48,7 +48,7 @@ class ToolCall(collections.abc.Coroutine):  # type: ignore[type-arg]
         self._start().close()
 
     @property
-    def __name__(self) -> str:
+    def __name__(self) -> str:  # type: ignore[override]
         return self._tool.__name__
 
     def warn_unless_awaited(self) -> None:
@@ -65,7 +65,7 @@ class ToolCall(collections.abc.Coroutine):  # type: ignore[type-arg]
         raise TypeError(f"missing await: write `x = await {self._tool.__name__}(...)` and use x")
 
     __getitem__ = __setitem__ = __contains__ = __iter__ = __len__ = __bool__ = _misused
-    __str__ = __format__ = __int__ = __float__ = __index__ = __bytes__ = _misused  # type: ignore[assignment]
+    __str__ = __format__ = __int__ = __float__ = __index__ = __bytes__ = _misused
     __add__ = __radd__ = __sub__ = __mul__ = __mod__ = __or__ = __and__ = _misused
     __lt__ = __le__ = __gt__ = __ge__ = __call__ = __enter__ = __aenter__ = __aiter__ = __reversed__ = _misused
 

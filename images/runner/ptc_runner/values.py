@@ -97,8 +97,8 @@ class Converter:
             return str(key)
         self._warn("key", f"{self._name((key, path))} has a key that is no string: its text was used")
         if key is None or isinstance(key, bool):
-            return str(_encode(key))
-        return key.isoformat() if hasattr(key, "isoformat") else str(key)
+            return _encode(key)
+        return str(key.isoformat() if hasattr(key, "isoformat") else key)
 
     def _array(self, value: Any, path: _Path, depth: int) -> list[Any]:
         return [

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import select
 import subprocess
 import sys
 import tempfile
@@ -13,13 +14,17 @@ from pathlib import Path
 from typing import Any, Callable, Dict, List, Optional
 
 RUNNER = Path(__file__).resolve().parent.parent
+if hasattr(sys, "set_int_max_str_digits"):
+    sys.set_int_max_str_digits(0)
+
+TIMEOUT_SECONDS = float(os.environ.get("RUNNER_TEST_TIMEOUT", "60"))
 MARKER = "00112233445566778899aabbccddeeff"
 LIMITS = {"frame_bytes": 64 << 20, "emit_bytes": 1 << 20, "open_calls": 8, "memory_bytes": 0, "open_files": 0}
 
 
 def modules() -> List[Path]:
     """Return the files of the package in the order embed.go takes them."""
-    return sorted((RUNNER / "ptc_runner").glob("*.py"), key=lambda path: path.name)
+    return sorted((RUNNER / "ptc_runner").glob("*.py"), key=lambda path: str(path.name))
 
 
 def runner_hash() -> str:
@@ -54,7 +59,6 @@ class Result:
         self.calls: List[Dict[str, Any]] = []
         self.emitted: List[Any] = []
         self.done: Dict[str, Any] = {}
-        self.most_open = 0
 
     @property
     def text(self) -> str:
@@ -142,22 +146,20 @@ class Runner:
     def _read(self, size: int) -> bytes:
         assert self.process.stdout is not None
         data = b""
+        descriptor = self.process.stdout.fileno()
         while len(data) < size:
+            if not select.select([descriptor], [], [], TIMEOUT_SECONDS)[0]:
+                self.process.kill()
+                raise AssertionError("the runner is silent; its output: " + repr(self.output_until(b"\0never")))
             chunk = os.read(self.process.stdout.fileno(), size - len(data))
             if not chunk:
                 raise EOFError(self.output_until(b"\0never").decode("utf-8", "replace"))
             data += chunk
         return data
 
-    def run(
-        self,
-        source: str,
-        tools: Any = (),
-        answer: Optional[Answer] = None,
-        **limits: int,
-    ) -> Result:
-        """Run one program to its done frame, answering calls in the order they come."""
-        tools = sorted(tools, key=lambda entry: entry["n"])
+    def start(self, source: str, tools: Any = (), **limits: int) -> None:
+        """Send a program."""
+        tools = sorted(tools, key=lambda entry: str(entry["n"]))
         self.send(
             {
                 "type": "start",
@@ -170,6 +172,10 @@ class Runner:
                 "options": {},
             }
         )
+
+    def run(self, source: str, tools: Any = (), answer: Optional[Answer] = None, **limits: int) -> Result:
+        """Run one program to its done frame, answering calls in the order they come."""
+        self.start(source, tools, **limits)
         result = Result()
         while True:
             frame = self.receive()
