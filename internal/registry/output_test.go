@@ -34,6 +34,7 @@ func FuzzTheQuickCheckAcceptsNothingThatTheLibraryRefuses(f *testing.F) {
 		`{"properties":{"a":{},"b":{"type":"array","items":{"type":["string","null"]}}},"additionalProperties":false}`,
 		`{"additionalProperties":{"type":"array","items":{"additionalProperties":false}}}`, `{"items":{"type":"number"}}`,
 		`{"anyOf":[{"type":"array"},{"required":["b"]}],"properties":{"b":{"anyOf":[{"type":"object"}]}}}`, `{"type":"array","items":true}`,
+		`{"type":"object","type":"array"}`, `{"anyOf":[true],"anyOf":[{"type":"null"}]}`,
 	} {
 		for _, value := range values {
 			f.Add([]byte(schema), []byte(value))

@@ -8,10 +8,10 @@ import (
 // quickSchema checks raw JSON against the keywords that most output schemas
 // consist of, without decoding it: type, properties, required, items, anyOf and
 // additionalProperties. It only ever says yes; when it does not, the JSON
-// Schema library decides and finds the words. That keeps the check of a result
-// of many megabytes at the price of finding its end.
+// Schema library decides and finds the words. So the check of a result of many
+// megabytes costs little more than finding where its values end.
 type quickSchema struct {
-	types      []string // empty: any
+	types      typeSet
 	properties map[string]*quickSchema
 	required   []string
 	additional *quickSchema // nil: anything
@@ -19,6 +19,19 @@ type quickSchema struct {
 	items      *quickSchema // nil: anything
 	anyOf      []*quickSchema
 }
+
+// typeSet is a set of the first letters of JSON types, which differ but for
+// number and null; null is stored as z. The empty set means any type.
+type typeSet uint32
+
+func (s *typeSet) add(name string) bool {
+	letters := map[string]byte{"object": 'o', "array": 'a', "string": 's', "boolean": 'b', "number": 'n', "integer": 'i', "null": 'z'}
+	letter, ok := letters[name]
+	*s |= 1 << (letter & 31)
+	return ok
+}
+
+func (s typeSet) has(letter byte) bool { return s&(1<<(letter&31)) != 0 }
 
 // newQuickSchema returns nil when the schema has a keyword that a quickSchema
 // does not know or whose meaning depends on the draft.
@@ -67,11 +80,12 @@ func (q *quickSchema) keyword(name string, value []byte) bool {
 	case "$schema", "title", "description", "default", "examples", "$comment", "deprecated", "x-fastmcp-wrap-result":
 		return true
 	case "type":
-		q.types = stringElements(value)
+		names := stringElements(value)
 		if isString(value) {
-			q.types = []string{string(unquote(value))}
+			names = []string{string(unquote(value))}
 		}
-		return len(q.types) > 0
+		q.types = 0 // of equal keys the last counts
+		return len(names) > 0 && !slices.ContainsFunc(names, func(name string) bool { return !q.types.add(name) })
 	case "required":
 		q.required = stringElements(value)
 		return len(value) > 0 && value[0] == '['
@@ -88,6 +102,7 @@ func (q *quickSchema) keyword(name string, value []byte) bool {
 		q.items, end = parseQuick(value, 0)
 		return end >= 0
 	case "anyOf":
+		q.anyOf = nil
 		_, err := eachElement(value, 0, func(at int) (int, error) {
 			sub, end := parseQuick(value, at)
 			if end < 0 {
@@ -124,10 +139,7 @@ func (q *quickSchema) walk(b []byte, i int) (int, error) {
 	if i >= len(b) || !q.allowsType(b, i) {
 		return i, errDiffers
 	}
-	if len(q.anyOf) > 0 && !slices.ContainsFunc(q.anyOf, func(sub *quickSchema) bool {
-		_, err := sub.walk(b, i)
-		return err == nil
-	}) {
+	if len(q.anyOf) > 0 && !q.walkAny(b, i) {
 		return i, errDiffers
 	}
 	switch b[i] {
@@ -137,10 +149,21 @@ func (q *quickSchema) walk(b []byte, i int) (int, error) {
 		}
 	case '[':
 		if q.items != nil {
-			return eachElement(b, i, func(at int) (int, error) { return q.items.walk(b, at) })
+			return q.walkItems(b, i)
 		}
 	}
 	return skipValue(b, i)
+}
+
+func (q *quickSchema) walkAny(b []byte, i int) bool {
+	return slices.ContainsFunc(q.anyOf, func(sub *quickSchema) bool {
+		_, err := sub.walk(b, i)
+		return err == nil
+	})
+}
+
+func (q *quickSchema) walkItems(b []byte, i int) (int, error) {
+	return eachElement(b, i, func(at int) (int, error) { return q.items.walk(b, at) })
 }
 
 func (q *quickSchema) walkObject(b []byte, i int) (int, error) {
@@ -167,24 +190,24 @@ func (q *quickSchema) walkObject(b []byte, i int) (int, error) {
 }
 
 func (q *quickSchema) allowsType(b []byte, i int) bool {
-	if len(q.types) == 0 {
+	if q.types == 0 {
 		return true
 	}
 	switch b[i] {
 	case '{':
-		return slices.Contains(q.types, "object")
+		return q.types.has('o')
 	case '[':
-		return slices.Contains(q.types, "array")
+		return q.types.has('a')
 	case '"':
-		return slices.Contains(q.types, "string")
+		return q.types.has('s')
 	case 't', 'f':
-		return slices.Contains(q.types, "boolean")
+		return q.types.has('b')
 	case 'n':
-		return slices.Contains(q.types, "null")
+		return q.types.has('z')
 	}
-	if slices.Contains(q.types, "number") {
+	if q.types.has('n') {
 		return true
 	}
 	end, err := skipValue(b, i)
-	return err == nil && slices.Contains(q.types, "integer") && !bytes.ContainsAny(b[i:end], ".eE")
+	return err == nil && q.types.has('i') && !bytes.ContainsAny(b[i:end], ".eE")
 }

@@ -27,7 +27,7 @@ func clip(s string, limit int) string {
 func firstLine(s string, limit int) string {
 	for line := range strings.Lines(s) {
 		if line = strings.TrimSpace(line); line != "" {
-			if r := []rune(line); len(r) > limit {
+			if r := []rune(line[:min(len(line), (limit+1)*utf8.UTFMax)]); len(r) > limit {
 				return string(r[:limit-1]) + "…"
 			}
 			return line
