@@ -40,13 +40,13 @@ const (
 	maxServerReasonBytes = 300
 )
 
-// missingServers says in one line a server which of them are not connected, and
-// why; empty when all are.
+// missingServers says in one line a server which of them are not connected or
+// could not say what their tools are, and why; empty when all could.
 func missingServers(servers []tool.Server) string {
 	var lines []string
 	missing := 0
 	for _, s := range servers {
-		if s.Connected {
+		if s.Connected && s.Error == "" {
 			continue
 		}
 		if missing++; missing > maxMissingServers {
@@ -58,6 +58,8 @@ func missingServers(servers []tool.Server) string {
 			lines = append(lines, name+": still connecting; a program that names its tools waits for it")
 		case s.Error == "":
 			lines = append(lines, name+": down")
+		case s.Connected:
+			lines = append(lines, name+": "+shorten(s.Error, maxServerReasonBytes))
 		default:
 			lines = append(lines, name+": down: "+shorten(s.Error, maxServerReasonBytes))
 		}
