@@ -54,7 +54,9 @@ class Catalogue:
 
     def nearest(self, name: str) -> List[str]:
         """Return the calls of up to three tools with a name like name."""
-        return [signature.usage(self.by_name[near]) for near in signature.nearest(name, list(self.by_name))]
+        # Without the prefix, which makes all names alike.
+        full = {known[len("mcp__") :]: entry for known, entry in self.by_name.items()}
+        return [signature.usage(full[near]) for near in signature.nearest(name[len("mcp__") :], list(full))]
 
 
 def spellings(entry: Entry) -> List[str]:
