@@ -7,7 +7,7 @@ is when a customer last bought something.
 
 import json
 
-wanted = "C014"
+wanted = "C005"
 
 listing = (await mcp__filesystem__list_directory(path="orders"))["content"]
 pages = sorted((line.split()[-1] for line in listing.splitlines()), reverse=True)
