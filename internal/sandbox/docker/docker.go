@@ -15,6 +15,8 @@ import (
 	"sync"
 	"time"
 
+	"golang.org/x/sync/singleflight"
+
 	"github.com/ptc-mcp/ptc-mcp/images/runner"
 	"github.com/ptc-mcp/ptc-mcp/internal/sandbox"
 )
@@ -63,9 +65,9 @@ type Backend struct {
 
 	life       context.Context // ends with Close
 	end        context.CancelFunc
-	connecting sync.Mutex
-	work       sync.WaitGroup // everything in the background that Close waits for
-	removals   chan struct{}  // one slot a removal under way
+	connecting singleflight.Group
+	work       background    // what Close waits for
+	removals   chan struct{} // one slot a removal under way
 }
 
 // maxRemovals bounds the removals under way at once, so that they never take
@@ -133,7 +135,7 @@ func (b *Backend) startOn(ctx context.Context, e *engine, spec sandbox.Spec) (sa
 	}
 	results := make(chan result)
 	abandoned := make(chan struct{})
-	started := b.background(func() {
+	started := b.unlessClosed(func() {
 		instance, err := b.boot(abandoned, e, spec)
 		select {
 		case results <- result{instance, err}:
@@ -164,15 +166,15 @@ func (b *Backend) startOn(ctx context.Context, e *engine, spec sandbox.Spec) (sa
 	}
 }
 
-// background runs f in a goroutine that Close waits for. It reports false, and
-// runs nothing, once the backend is closed.
-func (b *Backend) background(f func()) bool {
+// unlessClosed runs f in the background, or reports false once the backend is
+// closed.
+func (b *Backend) unlessClosed(f func()) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.closed {
 		return false
 	}
-	b.work.Go(f)
+	b.work.run(f)
 	return true
 }
 
@@ -181,7 +183,7 @@ func (b *Backend) background(f func()) bool {
 const closeTimeout = 10 * time.Second
 
 // Close waits, for at most ten seconds, until every container whose Instance
-// was closed is gone. No Start succeeds afterwards.
+// was closed is gone. No Start succeeds afterwards. It may be called again.
 func (b *Backend) Close() error {
 	b.mu.Lock()
 	b.closed = true
@@ -189,15 +191,10 @@ func (b *Backend) Close() error {
 	b.mu.Unlock()
 	b.end()
 
-	done := make(chan struct{})
-	go func() {
-		b.work.Wait()
-		close(done)
-	}()
 	timeout := time.NewTimer(closeTimeout)
 	defer timeout.Stop()
 	select {
-	case <-done:
+	case <-b.work.idle():
 	case <-timeout.C:
 		return fmt.Errorf("docker: containers are not removed after %v; the next start sweeps them", closeTimeout)
 	}

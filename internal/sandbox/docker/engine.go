@@ -14,9 +14,9 @@ import (
 	"github.com/ptc-mcp/ptc-mcp/internal/sandbox"
 )
 
-// errLost marks the errors that mean "the engine went away", which a fresh
-// connection may mend.
-var errLost = errors.New("engine lost")
+// errLost marks the errors that mean "the connection broke", which a fresh one
+// may mend. It has no text of its own.
+var errLost = errors.New("")
 
 const (
 	// maxStarts bounds the starts under way at once on one engine: more do not
@@ -112,7 +112,7 @@ func (e *engine) watch(idle <-chan struct{}) {
 		case <-timer.C:
 		}
 		if err := e.ping(); err != nil {
-			e.fail(fmt.Errorf("it does not answer any more: %w", err))
+			e.fail(err)
 			return
 		}
 		timer.Reset(pingEvery)
@@ -142,7 +142,11 @@ func (e *engine) isDown() bool {
 func (e *engine) downError() error {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return lostError{unreachable([]attempt{{e.endpoint, e.err}})}
+	err := unreachable([]attempt{{e.endpoint, e.err}})
+	if isLost(e.err) {
+		return fmt.Errorf("%w%w", err, errLost)
+	}
+	return err
 }
 
 // step adds to an engine's error what was being done. One that says the engine
@@ -155,39 +159,48 @@ func (e *engine) step(what string, err error) error {
 	return fmt.Errorf("docker: %s: %w: %w", what, err, sandbox.ErrUnavailable)
 }
 
-// lostError is errLost with the text of another error.
-type lostError struct{ error }
-
-func (e lostError) Unwrap() []error { return []error{e.error, errLost} }
-
 // connect returns the engine in use, or finds one. fresh tells that it was
-// found just now.
+// found just now. All who ask at once share one search, so that an engine which
+// does not answer costs its timeout once.
 func (b *Backend) connect(ctx context.Context) (found *engine, fresh bool, err error) {
-	if e := b.engineInUse(); e != nil {
-		return e, false, nil
-	}
-	b.connecting.Lock()
-	defer b.connecting.Unlock()
 	if e := b.engineInUse(); e != nil {
 		return e, false, nil
 	}
 	if err := ctx.Err(); err != nil {
 		return nil, false, fmt.Errorf("docker: connect: %w", err)
 	}
+	search := b.connecting.DoChan("", func() (any, error) { return b.search() })
+	select {
+	case result := <-search:
+		if result.Err != nil {
+			return nil, false, result.Err
+		}
+		return result.Val.(*engine), true, nil
+	case <-ctx.Done():
+		return nil, false, fmt.Errorf("docker: connect: %w", ctx.Err())
+	}
+}
+
+// search finds an engine, takes it into use and sweeps it.
+func (b *Backend) search() (*engine, error) {
 	places, err := endpoints(b.config.Host, b.env)
 	if err != nil {
-		return nil, false, fmt.Errorf("%w: %w", err, sandbox.ErrUnavailable)
+		return nil, fmt.Errorf("%w: %w", err, sandbox.ErrUnavailable)
 	}
-	e, err := firstToAnswer(ctx, places)
+	e, err := firstToAnswer(places)
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
 	b.mu.Lock()
+	previous := b.current
 	b.current = e
 	b.mu.Unlock()
+	if previous != nil {
+		_ = previous.client.Close() // only its idle connections
+	}
 	b.config.Logger.Debug("docker engine found", slog.String("host", e.endpoint.host), slog.String("source", e.endpoint.source))
-	b.background(func() { b.sweep(e) })
-	return e, true, nil
+	b.unlessClosed(func() { b.sweep(e) })
+	return e, nil
 }
 
 func (b *Backend) engineInUse() *engine {
@@ -206,8 +219,8 @@ type attempt struct {
 }
 
 // firstToAnswer pings all places at once and takes the first in their order
-// that answers, so that one which hangs costs its timeout only once.
-func firstToAnswer(ctx context.Context, places []endpoint) (*engine, error) {
+// that answers, so that several which hang cost one timeout.
+func firstToAnswer(places []endpoint) (*engine, error) {
 	type answer struct {
 		engine *engine
 		err    error
@@ -222,35 +235,31 @@ func firstToAnswer(ctx context.Context, places []endpoint) (*engine, error) {
 				return
 			}
 			e := newEngine(at, c)
-			answers[i] <- answer{e, e.greet()}
+			if err := e.greet(); err != nil {
+				_ = c.Close()
+				answers[i] <- answer{nil, err}
+				return
+			}
+			answers[i] <- answer{e, nil}
 		}()
 	}
 	var failed []attempt
-	var found *engine
 	for i, at := range places {
-		if found != nil {
+		a := <-answers[i]
+		if a.err != nil {
+			failed = append(failed, attempt{at, a.err})
+			continue
+		}
+		for _, rest := range answers[i+1:] {
 			go func() { // an engine further down the list is not needed
-				if a := <-answers[i]; a.engine != nil {
+				if a := <-rest; a.engine != nil {
 					_ = a.engine.client.Close()
 				}
 			}()
-			continue
 		}
-		select {
-		case a := <-answers[i]:
-			if a.err == nil {
-				found = a.engine
-			} else {
-				failed = append(failed, attempt{at, a.err})
-			}
-		case <-ctx.Done():
-			return nil, fmt.Errorf("docker: connect: %w", ctx.Err())
-		}
+		return a.engine, nil
 	}
-	if found == nil {
-		return nil, unreachable(failed)
-	}
-	return found, nil
+	return nil, unreachable(failed)
 }
 
 // unreachable says which places were tried, what each said and what to do.

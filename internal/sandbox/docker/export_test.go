@@ -23,7 +23,7 @@ func EngineClient(t testing.TB) *client.Client {
 	if err != nil {
 		t.Fatal(err)
 	}
-	e, err := firstToAnswer(context.Background(), places)
+	e, err := firstToAnswer(places)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -34,9 +34,15 @@ func EngineClient(t testing.TB) *client.Client {
 // Containers lists the containers that this process owns.
 func Containers(t testing.TB) []string {
 	t.Helper()
+	return ContainersOf(t, self().pid)
+}
+
+// ContainersOf lists the containers that a process owns, or owned.
+func ContainersOf(t testing.TB, pid int) []string {
+	t.Helper()
 	found, err := EngineClient(t).ContainerList(context.Background(), container.ListOptions{
 		All:     true,
-		Filters: filters.NewArgs(filters.Arg("label", labelPID+"="+strconv.Itoa(self().pid))),
+		Filters: filters.NewArgs(filters.Arg("label", labelPID+"="+strconv.Itoa(pid))),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -144,7 +144,7 @@ func (b *Backend) startPull(e *engine) *pull {
 		return p
 	}
 	p := &pull{done: make(chan struct{}), progress: PullProgress{Image: b.config.Image, Status: "starting"}}
-	started := b.background(func() {
+	started := b.unlessClosed(func() {
 		err := b.pull(b.life, e, p)
 		if err != nil {
 			err = imageMissing(b.config.Image, err)

@@ -145,11 +145,7 @@ func (i *instance) Wait() (sandbox.ExitStatus, error) {
 // Close kills and removes the container in the background. What it had written
 // by then can still be read.
 func (i *instance) Close() error {
-	i.shut(func(remove func()) {
-		if !i.backend.background(remove) {
-			go remove() // closed after the backend, which does not wait any more
-		}
-	})
+	i.shut(i.backend.work.run)
 	return nil
 }
 

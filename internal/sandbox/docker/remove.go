@@ -18,18 +18,39 @@ const removeTimeout = 30 * time.Second
 func (b *Backend) remove(e *engine, name string) {
 	b.removals <- struct{}{}
 	defer func() { <-b.removals }()
+	e = b.engineOrOwe(e, name)
+	if e == nil {
+		return
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), removeTimeout)
 	defer cancel()
 	err := e.client.ContainerRemove(ctx, name, container.RemoveOptions{Force: true, RemoveVolumes: true})
-	switch {
-	case err == nil, errdefs.IsNotFound(err), errdefs.IsConflict(err): // a conflict: being removed already
-	default:
-		b.mu.Lock()
-		b.owed[name] = true
-		b.mu.Unlock()
-		b.config.Logger.Warn("container not removed; tried again when the engine answers",
-			slog.String("container", name), slog.Any("error", err))
+	if err == nil || errdefs.IsNotFound(err) || errdefs.IsConflict(err) { // a conflict: being removed already
+		return
 	}
+	if isLost(err) {
+		e.fail(err)
+	}
+	b.config.Logger.Warn("container not removed; tried again when an engine is found",
+		slog.String("container", name), slog.Any("error", err))
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.owed[name] = true
+}
+
+// engineOrOwe returns the engine to remove a container with: the one it is on,
+// or the one that took its place. Without any, the removal is owed.
+func (b *Backend) engineOrOwe(e *engine, name string) *engine {
+	if !e.isDown() {
+		return e
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.current != nil && !b.current.isDown() {
+		return b.current
+	}
+	b.owed[name] = true
+	return nil
 }
 
 // otherBootAge is how old a container of an earlier boot must be. Machines made
