@@ -23,7 +23,7 @@ type Streams struct {
 // Run executes the command line, without the program's name, and returns the
 // exit code. Cancelling ctx interrupts the command.
 func Run(ctx context.Context, args []string, streams Streams, version string) int {
-	root := newRoot(streams, version)
+	root := newRoot(streams, version) //nolint:contextcheck // commands get theirs from cobra
 	root.SetArgs(args)
 	err := root.ExecuteContext(ctx)
 	if message := failureText(err); message != "" {

@@ -175,10 +175,11 @@ func ending(ctx context.Context, outcome *executor.Outcome, source string, serve
 	if outcome.OK {
 		return nil
 	}
-	switch outcome.Error.Kind {
-	case executor.FailSandbox:
+	kind := outcome.Error.Kind
+	if kind == executor.FailSandbox {
 		return &exitError{code: exitSandbox}
-	case executor.FailCancelled:
+	}
+	if kind == executor.FailCancelled {
 		if cause := context.Cause(ctx); cause != nil && !errors.Is(cause, context.Canceled) {
 			return cause
 		}

@@ -26,8 +26,8 @@ var (
 
 func newSession() *session {
 	// The only notification that mcp-go itself sends here acknowledges a
-	// subscriptions/listen, just before that is answered.
-	return &session{notifications: make(chan mcp.JSONRPCNotification, maxInflight)}
+	// subscriptions/listen, just before that is answered; so few ever wait.
+	return &session{notifications: make(chan mcp.JSONRPCNotification, 256)}
 }
 
 func (s *session) SessionID() string { return "stdio" }
