@@ -108,7 +108,7 @@ func (c *connection) explain(ctx context.Context, step string, err error) error 
 }
 
 // lost returns why the connection is lost, nil while it is not.
-func (c *connection) lost() error { return context.Cause(c.link.lifetime()) }
+func (c *connection) lost() error { return c.link.cause() }
 
 func (c *connection) modern() bool { return mcp.IsModernProtocol(c.client.ProtocolVersion()) }
 
@@ -249,7 +249,7 @@ func (c *connection) check(ctx context.Context, within time.Duration) {
 	if c.modern() { // which has no ping
 		_, err = c.client.Discover(pinging, mcp.DiscoverRequest{})
 	} else {
-		err = c.client.Ping(pinging)
+		err = c.client.Ping(pinging) //nolint:staticcheck // the older protocols have it
 	}
 	switch {
 	case errors.Is(err, ErrLost), errors.Is(err, ErrDown):

@@ -125,7 +125,7 @@ func runFake(behaviour []string) {
 		}
 	}
 	if f.has("stubborn") {
-		select {}
+		<-time.After(time.Hour)
 	}
 }
 
@@ -286,7 +286,7 @@ func (f *fake) call(r fakeRequest) {
 	case "cancels":
 		f.text(r.ID, strings.Join(f.cancels, ","))
 	case "sleepreading": // stops reading its input
-		time.Sleep(time.Hour)
+		<-time.After(time.Hour)
 	case "closeoutput":
 		os.Stdout.Close()
 	case "needinput":

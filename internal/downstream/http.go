@@ -163,15 +163,15 @@ func mediaType(resp *http.Response) string {
 }
 
 // cancelled tells the server, off the caller's path, that nobody waits for a
-// request any more.
-func (e *httpEndpoint) cancelled(call outgoing, reason error, send func(context.Context, []byte) error) {
+// request any more, because ctx has ended.
+func (e *httpEndpoint) cancelled(ctx context.Context, call outgoing, send func(context.Context, []byte) error) {
 	if call.method == string(mcp.MethodInitialize) || call.method == string(mcp.MethodServerDiscover) {
 		return
 	}
-	text, _ := json.Marshal(reason.Error())
+	text, _ := json.Marshal(ctx.Err().Error())
 	body := fmt.Appendf(nil, `{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":%s,"reason":%s}}`, call.id, text)
 	e.tasks.run(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), farewellTime)
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), farewellTime)
 		defer cancel()
 		if err := send(ctx, body); err != nil {
 			e.logger.Debug("could not tell the server of a cancellation", "error", err)

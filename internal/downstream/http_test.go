@@ -399,11 +399,9 @@ func TestHTTPResultsOverTheLimitFailAlone(t *testing.T) {
 	const size = 20 << 20
 	send := func(w io.Writer, r fakeRequest) {
 		fmt.Fprint(w, `{"result":{"content":[{"type":"text","id":5,"text":"`)
-		for block := bytes.Repeat([]byte("y"), 1<<20); len(block)*20 <= size; {
-			for range 20 {
-				_, _ = w.Write(block)
-			}
-			break
+		block := bytes.Repeat([]byte("y"), 1<<20)
+		for range size / len(block) {
+			_, _ = w.Write(block)
 		}
 		fmt.Fprintf(w, `"}]},"jsonrpc":"2.0","id":%s}`, r.ID)
 	}
@@ -583,5 +581,28 @@ func TestAnSSEEndpointOnAnotherHostIsRefused(t *testing.T) {
 	config.Transport = "sse"
 	if st := startSession(t, config).Status(); st.State != Down || !strings.Contains(st.Err.Error(), "another host") {
 		t.Errorf("%v", st.Err)
+	}
+}
+
+func TestClosingEndsTheHTTPSession(t *testing.T) {
+	ended := make(chan string, 1)
+	f := &fakeHTTP{session: "s1", handle: func(_ http.ResponseWriter, req *http.Request, _ fakeRequest) bool {
+		if req.Method != http.MethodDelete {
+			return false
+		}
+		ended <- req.Header.Get("Mcp-Session-Id")
+		return true
+	}}
+	s := connected(t, serveFake(t, f))
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	select {
+	case got := <-ended:
+		if got != "s1" {
+			t.Errorf("ended session %q", got)
+		}
+	default:
+		t.Error("the server was not told")
 	}
 }

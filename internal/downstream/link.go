@@ -28,8 +28,9 @@ type link interface {
 	setVersion(version string)
 	// fail declares the connection lost.
 	fail(cause error)
-	// lifetime ends when the connection is lost; its cause is why.
+	// lifetime ends when the connection is lost; cause is why, nil before.
 	lifetime() context.Context
+	cause() error
 	// close ends everything the link started, within about two seconds.
 	close()
 }

@@ -99,7 +99,7 @@ func (c *connection) parsePage(result json.RawMessage) (tools []Tool, next strin
 		t, taskOnly, err := parseTool(raw)
 		switch {
 		case err != nil:
-			c.config.Logger.Warn("left out a tool: "+err.Error(), "definition", beginning(raw))
+			c.config.Logger.Warn("left out a tool", "error", err, "definition", beginning(raw))
 		case taskOnly:
 			c.config.Logger.Info("left out a tool: it can only be run as a task, which is not supported", "tool", t.Name)
 		default:

@@ -67,12 +67,14 @@ func newPeer(config Config, notified func(string, json.RawMessage)) *peer {
 
 func (p *peer) lifetime() context.Context { return p.ctx }
 
+func (p *peer) cause() error { return context.Cause(p.ctx) }
+
 // lost returns nil while the connection is up, else an ErrLost with the cause.
 func (p *peer) lost() error {
 	if p.ctx.Err() == nil {
 		return nil
 	}
-	return brokenError(ErrLost, context.Cause(p.ctx))
+	return brokenError(ErrLost, p.cause())
 }
 
 // fail ends the connection: every pending request fails with cause.
@@ -93,7 +95,7 @@ func (p *peer) expect(id string) (<-chan reply, error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.ctx.Err() != nil {
-		return nil, brokenError(ErrDown, context.Cause(p.ctx))
+		return nil, brokenError(ErrDown, p.cause())
 	}
 	ch := make(chan reply, 1)
 	p.pending[id] = ch

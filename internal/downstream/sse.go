@@ -31,7 +31,7 @@ func (l *sseLink) open(ctx context.Context) error {
 	// The stream outlives ctx, which bounds only the opening.
 	stream, end := l.scope(context.Background())
 	stop := context.AfterFunc(ctx, end)
-	resp, err := l.do(stream, http.MethodGet, l.url.String(), nil, http.Header{"Accept": {acceptEvents}})
+	resp, err := l.do(stream, http.MethodGet, l.url.String(), nil, http.Header{"Accept": {acceptEvents}}) //nolint:contextcheck // outlives ctx
 	if err == nil && (resp.StatusCode != http.StatusOK || mediaType(resp) != acceptEvents) {
 		err, _ = statusError(resp)
 		resp.Body.Close()
@@ -116,7 +116,7 @@ func (l *sseLink) request(ctx context.Context, call outgoing) (response, error) 
 			}
 			posted = nil
 		case <-ctx.Done():
-			l.cancelled(call, ctx.Err(), l.notify)
+			l.cancelled(ctx, call, l.notify)
 			return response{}, ctx.Err()
 		}
 	}

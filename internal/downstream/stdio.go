@@ -78,7 +78,7 @@ func (l *stdioLink) put(ctx context.Context, body []byte) error {
 	case l.outbox <- append(body, '\n'):
 		return nil
 	case <-l.ctx.Done():
-		return brokenError(ErrDown, context.Cause(l.ctx))
+		return brokenError(ErrDown, l.cause())
 	case <-ctx.Done():
 		return ctx.Err()
 	}

@@ -53,7 +53,7 @@ func (l *streamableLink) request(ctx context.Context, call outgoing) (response, 
 	if err != nil && ctx.Err() != nil {
 		// From 2026-07-28 on, the end of the HTTP request is the cancellation.
 		if !l.modern() {
-			l.cancelled(call, ctx.Err(), l.notify)
+			l.cancelled(ctx, call, l.notify)
 		}
 		return response{}, ctx.Err()
 	}
@@ -120,7 +120,7 @@ func (l *streamableLink) follow(ctx context.Context, body io.Reader, ch <-chan r
 		if err != nil {
 			return err
 		}
-		defer resp.Body.Close() //nolint:gocritic // few, and the last one is the one that matters
+		defer resp.Body.Close() // few, and each is at its end already
 		body = resp.Body
 	}
 }
