@@ -6,7 +6,7 @@ import sys
 import unittest
 from typing import Any, ClassVar, Dict
 
-from .host import Failed, Result, Runner, tool
+from .host import Failed, Result, Runner, run, tool
 
 TOOLS = [
     tool("math", "add", "x", "y", c=True, d="Adds two numbers."),
@@ -304,14 +304,20 @@ class Loops(ProgramTest):
         self.expect("import threading, time\nthreading.Thread(target=time.sleep, args=(60,)).start()\nprint('end')", "end\n")
 
     def test_children_do_not_disturb_the_channel(self) -> None:
-        self.expect(
-            "import os\npid = os.fork()\nif pid == 0:\n    print('child')\nelse:\n    os.waitpid(pid, 0)\n    print(await add(1, 2))",
-            "child\n3\n",
+        result = run(
+            "import asyncio, os\nasync def main(): print(await add(1, 2))\nasyncio.run(main())\npid = os.fork()\n"
+            "if pid == 0:\n    print('child')\nelse:\n    os.waitpid(pid, 0)\n    asyncio.run(main())",
+            TOOLS,
+            answer,
         )
+        self.assertEqual(result.text, "3\nchild\n3\n")
 
     def test_a_forked_child_cannot_call(self) -> None:
-        result = self.run_program(
-            "import os\npid = os.fork()\nif pid == 0:\n    await add(1, 2)\nprint(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))"
+        result = run(
+            "import asyncio, os\nasync def main(): await add(1, 2)\npid = os.fork()\nif pid == 0:\n    asyncio.run(main())\n"
+            "print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))",
+            TOOLS,
+            answer,
         )
         self.assertIn("ToolError: mcp__math__add: only the program's first process", result.text)
         self.assertTrue(result.text.endswith("1\n"))
