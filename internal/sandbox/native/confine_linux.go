@@ -3,12 +3,11 @@ package native
 import (
 	"fmt"
 	"runtime/pprof"
-	"strconv"
+	"syscall"
 	"unsafe"
 
 	"github.com/landlock-lsm/go-landlock/landlock"
 	"golang.org/x/sys/unix"
-	"kernel.org/pub/linux/libs/security/libcap/psx"
 )
 
 // setupCapabilities are what the supervisor keeps across its exec to build the
@@ -17,13 +16,20 @@ import (
 var setupCapabilities = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_SETPCAP}
 
 // confine gives up every right that building the root needed, for the
-// supervisor and for what it starts: processors, capabilities, Landlock, filter.
+// supervisor and for what it starts: limits, processors, capabilities, Landlock,
+// filter.
 func confine(p *plan) error {
+	if err := bound(0, p.Limits); err != nil {
+		return err
+	}
 	if err := pin(p.CPUs); err != nil {
 		return err
 	}
 	if err := dropBoundingSet(); err != nil {
 		return err
+	}
+	if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
+		return failedStep("set no_new_privs", err)
 	}
 	if err := restrictPaths(); err != nil {
 		return err
@@ -64,57 +70,72 @@ func dropBoundingSet() error {
 
 // restrictPaths lets Landlock, where the kernel has it, say once more what the
 // mounts say: read everywhere, write to the scratch folder only. Landlock also
-// closes TCP and abstract sockets of others. It sets no_new_privs.
+// closes TCP, and the signals and abstract sockets of processes outside.
 func restrictPaths() error {
-	err := landlock.V11.BestEffort().Restrict(
+	// For this thread and its child. The library's own way of reaching all
+	// threads needs /proc in programs built with cgo.
+	rules, flags, err := landlock.V11.BestEffort().NewRulesetFD(
 		landlock.RODirs("/"),
 		landlock.RWDirs(scratchDir).WithRefer(),
 		landlock.RWFiles("/dev/null", "/dev/zero"),
 	)
 	if err != nil {
-		return failedStep("restrict paths by Landlock", err)
+		return failedStep("make Landlock rules", err)
+	}
+	if rules < 0 {
+		return nil // this kernel has none
+	}
+	defer func() { _ = unix.Close(rules) }()
+	if _, _, errno := unix.Syscall(unix.SYS_LANDLOCK_RESTRICT_SELF, uintptr(rules), uintptr(flags), 0); errno != 0 {
+		return failedStep("restrict paths by Landlock", errno)
 	}
 	return nil
 }
 
-// dropCapabilities empties every set of every thread.
+// dropCapabilities empties every set: of every thread where the Go runtime
+// knows them all; in programs built with cgo it does not, and the other threads
+// are bound by the filter alone.
 func dropCapabilities() error {
 	if err := unix.Prctl(unix.PR_CAP_AMBIENT, unix.PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0); err != nil {
 		return failedStep("drop ambient capabilities", err)
 	}
 	header := unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
 	var none [2]unix.CapUserData
-	_, _, errno := psx.Syscall3(unix.SYS_CAPSET, uintptr(unsafe.Pointer(&header)), uintptr(unsafe.Pointer(&none[0])), 0)
+	_, _, errno := syscall.AllThreadsSyscall(unix.SYS_CAPSET, uintptr(unsafe.Pointer(&header)), uintptr(unsafe.Pointer(&none[0])), 0)
+	if errno == syscall.ENOTSUP {
+		if err := unix.Capset(&header, &none[0]); err != nil {
+			return failedStep("drop capabilities", err)
+		}
+		return nil
+	}
 	if errno != 0 {
 		return failedStep("drop capabilities", errno)
 	}
 	return nil
 }
 
-// enclose puts a process that was just started into its cgroups.
-func enclose(pid int, doors []int) error {
-	for _, door := range doors {
-		_, err := unix.Write(door, strconv.AppendInt(nil, int64(pid), 10))
-		if err != nil && err != unix.ESRCH { // it may have ended already
-			return failedStep("enter the cgroup", err)
-		}
-		if err := unix.Close(door); err != nil {
-			return failedStep("leave the cgroup's door", err)
-		}
-	}
-	return nil
-}
-
-// bound sets the limits of a process that was just started. The supervisor's
-// own stay as they are: a full sandbox must not keep it from reaping.
+// bound sets limits of this process, for what it starts to inherit; or, with
+// the pid of the runner, those that only that can bear.
 func bound(pid int, limits []limit) error {
 	for _, l := range limits {
+		if l.RunnerOnly != (pid != 0) {
+			continue
+		}
 		if l.Shared {
-			// The profile counts every thread made so far; an idle supervisor
-			// makes no more.
+			// The profile counts every thread made so far; from here on, a
+			// supervisor that only waits makes no more.
 			l.Value += uint64(pprof.Lookup("threadcreate").Count())
 		}
-		if err := unix.Prlimit(pid, l.Resource, &unix.Rlimit{Cur: l.Value, Max: l.Value}, nil); err != nil {
+		value := unix.Rlimit{Cur: l.Value, Max: l.Value}
+		if l.Resource == unix.RLIMIT_NOFILE {
+			// By this the Go runtime learns not to restore its own limit in a
+			// child.
+			if err := syscall.Setrlimit(l.Resource, (*syscall.Rlimit)(&value)); err != nil {
+				return failedStep("limit open files", err)
+			}
+			continue
+		}
+		if err := unix.Prlimit(pid, l.Resource, &value, nil); err != nil {
 			return failedStep(fmt.Sprintf("set resource limit %d", l.Resource), err)
 		}
 	}

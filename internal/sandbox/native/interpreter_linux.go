@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -127,7 +128,7 @@ func findInterpreter(ctx context.Context, configured string, check func(*interpr
 		if errors.Is(err, errForbidden) {
 			return nil, err
 		}
-		if configured != "" || !errors.Is(err, os.ErrNotExist) {
+		if configured != "" || !errors.Is(err, fs.ErrNotExist) || python != nil {
 			problems = append(problems, fmt.Errorf("%s: %w", path, err))
 		}
 	}

@@ -9,7 +9,6 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
-	"slices"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -27,8 +26,12 @@ func (b *backend) launch(ctx context.Context, state *machineState, spec sandbox.
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	group, err := state.groups.create(fmt.Sprintf("%s.%016x", state.owner, rand.Uint64()), spec)
+	group, err := b.takeGroup(state)
 	if err != nil {
+		return nil, err
+	}
+	if err := group.limit(spec); err != nil {
+		group.remove(b.logger)
 		return nil, err
 	}
 	i, err := b.boot(ctx, state, spec, argv, group)
@@ -70,13 +73,14 @@ func (b *backend) boot(ctx context.Context, state *machineState, spec sandbox.Sp
 	if err != nil {
 		return fail(explain(os.DirFS("/"), os.Geteuid() == 0, err))
 	}
-	doors, err := group.doors()
+	attributes := state.user.attributes()
+	folder, err := group.open()
 	if err != nil {
 		return fail(err)
 	}
-	for n, door := range doors {
-		files.add(door)
-		p.Doors = append(p.Doors, firstExtraFD+len(trees)+n)
+	if folder != nil {
+		files.add(folder)
+		attributes.UseCgroupFD, attributes.CgroupFD = true, int(folder.Fd())
 	}
 	i.process = &exec.Cmd{
 		Path: "/proc/self/exe", // this binary, even when its file is replaced
@@ -88,10 +92,10 @@ func (b *backend) boot(ctx context.Context, state *machineState, spec sandbox.Sp
 		Stdin:       i.theirInput,
 		Stdout:      i.theirChannel,
 		Stderr:      i.theirOutput,
-		ExtraFiles:  slices.Concat([]*os.File{i.theirControl}, trees, doors),
-		SysProcAttr: state.user.attributes(),
+		ExtraFiles:  append([]*os.File{i.theirControl}, trees...),
+		SysProcAttr: attributes,
 	}
-	if err := i.process.Start(); err != nil {
+	if err := group.start(i.process.Start); err != nil {
 		return fail(explainExec(err))
 	}
 	b.running.Add(1)
@@ -138,17 +142,15 @@ func (s *machineState) plan(spec sandbox.Spec, argv []string, files *fileSet) (*
 			{Resource: unix.RLIMIT_CORE, Value: 0},
 			{Resource: unix.RLIMIT_MEMLOCK, Value: 64 << 10},
 			{Resource: unix.RLIMIT_MSGQUEUE, Value: 0},
+			{Resource: unix.RLIMIT_NPROC, Value: uint64(spec.Processes), Shared: true},
 		},
 	}
 	if !s.groups.bounds(memoryController) {
 		memory := uint64(spec.MemoryBytes)
 		// The address space is larger than what is used: thread stacks, arenas.
 		p.Limits = append(p.Limits,
-			limit{Resource: unix.RLIMIT_DATA, Value: memory},
-			limit{Resource: unix.RLIMIT_AS, Value: 2*memory + 256<<20})
-	}
-	if !s.groups.bounds(pidsController) {
-		p.Limits = append(p.Limits, limit{Resource: unix.RLIMIT_NPROC, Value: uint64(spec.Processes), Shared: true})
+			limit{Resource: unix.RLIMIT_DATA, Value: memory, RunnerOnly: true},
+			limit{Resource: unix.RLIMIT_AS, Value: 2*memory + 256<<20, RunnerOnly: true})
 	}
 	if !s.groups.bounds(cpuController) {
 		p.CPUs = choose(int(math.Ceil(spec.CPUs)))
@@ -165,7 +167,7 @@ func (s *machineState) plan(spec sandbox.Spec, argv []string, files *fileSet) (*
 		tree := os.NewFile(uintptr(fd), p.Binds[n].Source)
 		files.add(tree)
 		trees = append(trees, tree)
-		p.Binds[n].Tree = firstExtraFD + n
+		p.Binds[n].Tree = firstTreeFD + n
 	}
 	return p, trees, nil
 }

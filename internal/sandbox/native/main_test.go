@@ -32,6 +32,7 @@ const patience = 60 * time.Second
 // machine is what one backend found out; the others of a test run take it over.
 var machineOnce = sync.OnceValues(func() (*machineState, error) {
 	b := newBackend("", slog.New(slog.DiscardHandler))
+	defer func() { _ = b.Close() }()
 	return b.prepare(context.Background())
 })
 

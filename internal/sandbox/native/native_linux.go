@@ -20,7 +20,8 @@ type backend struct {
 	python  string
 	logger  *slog.Logger
 	command func(python string) []string // argv of the runner
-	running sync.WaitGroup               // sandboxes and their removal
+	running sync.WaitGroup               // sandboxes, and what is done in the background
+	spare   chan *group                  // at most one
 
 	// preparing is held by who finds out what this machine offers; what it
 	// found is in prepared once that has succeeded.
@@ -50,7 +51,10 @@ func New(config Config) sandbox.Backend {
 }
 
 func newBackend(python string, logger *slog.Logger) *backend {
-	return &backend{python: python, logger: logger, command: runner.Command, preparing: make(chan struct{}, 1)}
+	return &backend{
+		python: python, logger: logger, command: runner.Command,
+		preparing: make(chan struct{}, 1), spare: make(chan *group, 1),
+	}
 }
 
 // Name returns "native".
@@ -78,9 +82,14 @@ func (b *backend) Start(ctx context.Context, spec sandbox.Spec) (sandbox.Instanc
 	return b.launch(ctx, state, withDefaults(spec), b.command(state.python.Executable))
 }
 
-// Close waits for the end of every sandbox that was started and closed.
+// Close waits for the end of every sandbox. No Start may follow.
 func (b *backend) Close() error {
 	b.running.Wait()
+	select {
+	case g := <-b.spare:
+		g.remove(b.logger)
+	default:
+	}
 	return nil
 }
 

@@ -12,8 +12,6 @@ type plan struct {
 	Argv    []string
 	// Filter is the system call filter.
 	Filter packedFilter
-	// Doors are descriptors of the cgroups' files that let processes in.
-	Doors []int
 	// CPUs, if not empty, are the processors to run on.
 	CPUs []int
 }
@@ -42,6 +40,9 @@ type limit struct {
 	Value    uint64
 	// Shared is true for a limit that the supervisor's own threads use up too.
 	Shared bool
+	// RunnerOnly is true for a limit that the supervisor itself cannot bear; it
+	// is set a moment after the runner's start.
+	RunnerOnly bool
 }
 
 // A report is what the supervisor says on the control socket: first that the
@@ -72,7 +73,7 @@ const scratchDir = "/scratch"
 const (
 	supervisorName = "ptc-mcp-sandbox"
 	controlFD      = 3
-	firstExtraFD   = 4
+	firstTreeFD    = 4
 )
 
 // nobody is the user and group of the sandbox: the overflow ids, which own

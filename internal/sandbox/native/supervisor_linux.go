@@ -45,6 +45,7 @@ func supervise(control *os.File) error {
 	if err := json.NewDecoder(control).Decode(&p); err != nil {
 		return fmt.Errorf("read the plan: %w", err)
 	}
+	exitWithHost(control)
 	if err := buildRoot(&p); err != nil {
 		return err
 	}
@@ -63,9 +64,6 @@ func supervise(control *os.File) error {
 		return fmt.Errorf("start %s: %s", p.Argv[0], err.Error())
 	}
 	// Until the host hears of the start it sends no program.
-	if err := enclose(runner, p.Doors); err != nil {
-		return err
-	}
 	if err := bound(runner, p.Limits); err != nil {
 		return err
 	}
@@ -76,7 +74,6 @@ func supervise(control *os.File) error {
 	if err := reports.Encode(report{Kind: reportStarted}); err != nil {
 		return fmt.Errorf("report the start: %w", err)
 	}
-	go exitWithHost(control)
 	return reports.Encode(reap(runner))
 }
 
@@ -110,15 +107,21 @@ func dropInput() error {
 	return unix.Close(null)
 }
 
-// exitWithHost ends the sandbox when the host has ended, however it did: a
-// parent-death signal set after the host's death would never come.
+// exitWithHost sees to it that the sandbox ends when the host has ended,
+// however it did: a parent-death signal set after the host's death would never
+// come. It returns when the thread that watches exists.
 func exitWithHost(control *os.File) {
-	var b [1]byte
-	for {
-		if _, err := control.Read(b[:]); err != nil {
-			unix.Exit(1)
+	watching := make(chan struct{})
+	go func() {
+		close(watching)
+		var b [1]byte
+		for {
+			if _, err := control.Read(b[:]); err != nil {
+				unix.Exit(1)
+			}
 		}
-	}
+	}()
+	<-watching
 }
 
 // reap waits for the runner and collects every orphan until then; otherwise

@@ -1,0 +1,64 @@
+package native
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+)
+
+// groupPrefix starts the names of this project's cgroups.
+const groupPrefix = "ptc-mcp."
+
+// owner identifies this process among all that ever made such cgroups: its pid
+// namespace, its pid there and its start time.
+func owner() string {
+	return fmt.Sprintf("%s%s.%d.%s", groupPrefix, pidNamespace(), os.Getpid(), startTime(os.Getpid()))
+}
+
+// sweep removes what processes that are gone left behind. Their sandboxes died
+// with them, so the folders are empty; the kernel refuses to remove others.
+func (hs hierarchies) sweep() {
+	for _, h := range hs {
+		entries, err := os.ReadDir(h.dir)
+		if err != nil {
+			continue
+		}
+		for _, entry := range entries {
+			parts := strings.Split(entry.Name(), ".")
+			if len(parts) != 5 || parts[0]+"." != groupPrefix || parts[1] != pidNamespace() {
+				continue
+			}
+			if pid, err := strconv.Atoi(parts[2]); err == nil && startTime(pid) != parts[3] {
+				_ = os.Remove(filepath.Join(h.dir, entry.Name()))
+			}
+		}
+	}
+}
+
+// pidNamespace is the inode number of this process's pid namespace.
+func pidNamespace() string {
+	link, err := os.Readlink("/proc/self/ns/pid")
+	if err != nil {
+		return "0"
+	}
+	return strings.Trim(link, "pid:[]")
+}
+
+// startTime is when a process started, in clock ticks since boot, or "".
+func startTime(pid int) string {
+	file, err := os.Open(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return ""
+	}
+	defer func() { _ = file.Close() }()
+	line, _ := bufio.NewReader(file).ReadString('\n')
+	// The name, field 2, may hold anything, even ")".
+	fields := strings.Fields(line[strings.LastIndexByte(line, ')')+1:])
+	if len(fields) < 20 {
+		return ""
+	}
+	return fields[19] // field 22 of proc_pid_stat(5)
+}

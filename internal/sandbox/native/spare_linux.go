@@ -1,0 +1,45 @@
+package native
+
+import (
+	"fmt"
+	"math/rand/v2"
+)
+
+// takeGroup returns a cgroup for a new sandbox: the spare one if it is ready.
+// The next is then made in the background.
+func (b *backend) takeGroup(state *machineState) (*group, error) {
+	var g *group
+	select {
+	case g = <-b.spare:
+	default:
+		var err error
+		if g, err = state.newGroup(); err != nil {
+			return nil, err
+		}
+	}
+	if g.launcher != nil {
+		b.running.Go(func() { b.refill(state) })
+	}
+	return g, nil
+}
+
+// refill makes the spare cgroup, unless there is one.
+func (b *backend) refill(state *machineState) {
+	if len(b.spare) > 0 {
+		return
+	}
+	g, err := state.newGroup()
+	if err != nil {
+		b.logger.Debug("no spare cgroup", "error", err) // the next start will say why
+		return
+	}
+	select {
+	case b.spare <- g:
+	default:
+		g.remove(b.logger)
+	}
+}
+
+func (s *machineState) newGroup() (*group, error) {
+	return s.groups.create(fmt.Sprintf("%s.%016x", s.owner, rand.Uint64()))
+}
