@@ -60,6 +60,10 @@ func examineSandbox(ctx context.Context, s Subject) (string, []Finding) {
 // inUse is the finding about the chosen backend.
 func inUse(name string, c sandbox.Capabilities, reason string) Finding {
 	f := Finding{Area: AreaSandbox, Check: name, Status: OK, Detail: "in use: " + c.Description}
+	// What was passed over, and why, has findings of its own.
+	if _, _, passed := strings.Cut(reason, ", because: "); passed {
+		reason = "the first that works here"
+	}
 	if reason != "" {
 		f.Detail += " (" + reason + ")"
 	}

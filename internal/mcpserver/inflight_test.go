@@ -64,7 +64,7 @@ func TestRequestsAreBoundedAndCountedUntilTheyAreDone(t *testing.T) {
 
 func TestKeysOfIDs(t *testing.T) {
 	for id, want := range map[string]string{
-		`1`: "n1", `-2.5`: "n-2.5", `"1"`: "s1", `"\u0061"`: "sa", ` "a" `: "sa", `""`: "s",
+		`1`: "n1", `-2.5`: "n-2.5", `"1"`: "s1", `"\u0061"`: "sa", `""`: "s",
 		`null`: "", `true`: "", `{}`: "", `[1]`: "", ``: "",
 	} {
 		got, ok := idKey(json.RawMessage(id))
