@@ -6,6 +6,7 @@ import asyncio
 import builtins
 import functools
 import json
+import sys
 from _sitebuiltins import Quitter, _Helper
 from typing import Any, Callable
 
@@ -20,6 +21,20 @@ def apply() -> None:
     for name in ("exit", "quit"):
         setattr(builtins, name, Quitter(name, "Ctrl-D (i.e. EOF)"))
     builtins.help = _Helper()  # type: ignore[assignment]
+
+
+def apply_to_source(source: str, scratch: str) -> None:
+    """Patch modules that only some programs use; importing them always would cost every boot."""
+    if "tempfile" in source:
+        import tempfile
+
+        tempfile.tempdir = scratch
+    if sys.version_info >= (3, 14) and ("multiprocessing" in source or "ProcessPool" in source):
+        # The default since 3.14 imports the main module from a file, which a program is not.
+        from multiprocessing import context
+
+        methods: Any = context._default_context
+        methods._default_context = methods.get_context("fork")
 
 
 def _loads(loads: Callable[..., Any]) -> Callable[..., Any]:

@@ -132,10 +132,7 @@ class _Session:
             sys.path.append(self._scratch)  # last: a file there hides no library module
         self._restore_descriptors()
         output.open_streams()
-        if "tempfile" in start["source"]:  # importing it always would cost every boot
-            import tempfile
-
-            tempfile.tempdir = self._scratch
+        patches.apply_to_source(start["source"], self._scratch)
 
 
 def _end_fork(error: Any, filename: str) -> None:

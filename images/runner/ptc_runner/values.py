@@ -95,7 +95,7 @@ class Converter:
             key = key.value
         if isinstance(key, str):
             return str(key)
-        self._warn("key", f"{self._name((key, path))} has a key that is no string: its text was used")
+        self._warn("key", f"{self._name(path)} has the key {key!r}, which is no string: its text was used")
         if key is None or isinstance(key, bool):
             return _encode(key)
         return str(key.isoformat() if hasattr(key, "isoformat") else key)
@@ -141,10 +141,10 @@ class Converter:
     def _refusal(self, value: Any, path: _Path) -> TypeError:
         name, kind = self._name(path), type(value).__name__
         if isinstance(value, collections.abc.Awaitable):
-            return TypeError(f"{name} is not a value yet: missing await (it is a {kind})")
+            return TypeError(f"{name} is not a value yet but a {kind}: missing await")
         if isinstance(value, collections.abc.Iterator):
-            return TypeError(f"{name} is a {kind}: use list(...) to send its items")
-        return TypeError(f"{name} is a {kind}, which cannot be sent as JSON: pass a dict, list, str or number")
+            return TypeError(f"{name} is of type {kind}: use list(...) to send its items")
+        return TypeError(f"{name} is of type {kind}, which cannot be sent as JSON: pass a dict, list, str or number")
 
     def _name(self, path: _Path, steps: int = 1000) -> str:
         keys = []
