@@ -34,7 +34,7 @@ func (b *Backend) boot(abandoned <-chan struct{}, e *engine, spec sandbox.Spec) 
 	}
 	for {
 		i, err := b.bootOnce(abandoned, e, image, spec)
-		if err != nil && e.learnsFrom(err) {
+		if err != nil && e.learnsFrom(err, b.config.Logger) {
 			continue
 		}
 		if err != nil && errdefs.IsNotFound(err) {
@@ -55,8 +55,12 @@ func (b *Backend) bootOnce(abandoned <-chan struct{}, e *engine, image *localIma
 		labels:  self().labels(),
 		spec:    spec,
 		volumes: image.volumes,
+		quirks:  e.knownQuirks(),
 	}
-	o.noInit, o.noSeccomp = e.lacks()
+	host, err := o.hostConfig()
+	if err != nil {
+		return nil, fmt.Errorf("%w: %w", err, sandbox.ErrUnavailable)
+	}
 	// A name of our own, because an engine that is lost during the call may
 	// have made the container and not have told its id.
 	name := "ptc-mcp-" + strings.ToLower(rand.Text()[:16])
@@ -65,7 +69,7 @@ func (b *Backend) bootOnce(abandoned <-chan struct{}, e *engine, image *localIma
 			b.remove(e, name)
 		}
 	}()
-	if _, err := e.client.ContainerCreate(ctx, o.config(), o.hostConfig(), nil, nil, name); err != nil {
+	if _, err := e.client.ContainerCreate(ctx, o.config(), host, nil, nil, name); err != nil {
 		return nil, e.step("create container", err)
 	}
 	if isClosed(abandoned) {
@@ -110,30 +114,6 @@ func isClosed(c <-chan struct{}) bool {
 	default:
 		return false
 	}
-}
-
-// learnsFrom takes note of something the engine turned out not to have, and
-// reports whether trying again without it makes sense. Probe warns of both.
-func (e *engine) learnsFrom(err error) bool {
-	text := err.Error()
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	switch {
-	case !e.noInit && (strings.Contains(text, "docker-init") || strings.Contains(text, "catatonit")):
-		e.noInit = true
-	case !e.noSeccomp && strings.Contains(text, "seccomp is not enabled"):
-		e.noSeccomp = true
-	default:
-		return false
-	}
-	return true
-}
-
-// lacks returns what is known to be missing on the engine.
-func (e *engine) lacks() (noInit, noSeccomp bool) {
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.noInit, e.noSeccomp
 }
 
 // exitStatus reads an exit code the way an engine gives it: 128 and a signal's

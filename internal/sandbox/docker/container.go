@@ -10,7 +10,6 @@ import (
 	"github.com/docker/go-units"
 
 	"github.com/ptc-mcp/ptc-mcp/internal/sandbox"
-	"github.com/ptc-mcp/ptc-mcp/internal/sandbox/seccomp"
 )
 
 const (
@@ -64,8 +63,7 @@ type options struct {
 	spec    sandbox.Spec
 	// volumes are the folders that the image declares as volumes.
 	volumes []string
-	// noInit and noSeccomp say what this engine cannot do.
-	noInit, noSeccomp bool
+	quirks  quirks
 }
 
 // config is what runs in the container.
@@ -91,10 +89,14 @@ func (o options) config() *container.Config {
 }
 
 // hostConfig is what confines it.
-func (o options) hostConfig() *container.HostConfig {
+func (o options) hostConfig() (*container.HostConfig, error) {
+	security, err := o.quirks.securityOptions()
+	if err != nil {
+		return nil, err
+	}
 	spec := o.limits()
-	yes, processes := !o.noInit, int64(spec.Processes)
-	if yes {
+	reaper, processes := !o.quirks.noInit, int64(spec.Processes)
+	if reaper {
 		processes += initProcesses
 	}
 	return &container.HostConfig{
@@ -108,14 +110,14 @@ func (o options) hostConfig() *container.HostConfig {
 		// No capability, none to be gained by a setuid binary, and the calls
 		// that need none cut down to what Python uses.
 		CapDrop:     []string{"ALL"},
-		SecurityOpt: o.securityOptions(),
+		SecurityOpt: security,
 		// The host's cgroup tree stays out of sight; engines on cgroup v1 take
 		// the setting and the mask on /sys does the rest.
 		CgroupnsMode:  "private",
 		MaskedPaths:   hidden,
 		ReadonlyPaths: readOnly,
 		// Orphans are reaped, so that zombies do not fill the process limit.
-		Init: &yes,
+		Init: &reaper,
 		// Output goes to whoever is attached and nowhere else: no log on disk.
 		LogConfig: container.LogConfig{Type: "none"},
 		Runtime:   o.runtime,
@@ -130,7 +132,7 @@ func (o options) hostConfig() *container.HostConfig {
 				{Name: "msgqueue"}, // POSIX queues are memory of the host
 			},
 		},
-	}
+	}, nil
 }
 
 // limits fills in what the Spec leaves open.
@@ -148,8 +150,13 @@ func (o options) limits() sandbox.Spec {
 // without, it would be half of the host's memory.
 func (o options) tmpfs(spec sandbox.Spec) map[string]string {
 	mount := func(size int64, mode string) string {
-		inodes := max(size/scratchBytesPerInode, 16)
-		return fmt.Sprintf("rw,nosuid,nodev,noexec,size=%d,nr_inodes=%d,mode=%s,uid=65534,gid=65534", size, inodes, mode)
+		options := fmt.Sprintf("rw,nosuid,nodev,noexec,size=%d,mode=%s", size, mode)
+		if !o.quirks.plainTmpfs {
+			// The owner, because runc up to 1.1 gives the folder the mode of
+			// what it covers.
+			options += fmt.Sprintf(",nr_inodes=%d,uid=65534,gid=65534", max(size/scratchBytesPerInode, 16))
+		}
+		return options
 	}
 	mounts := map[string]string{
 		scratch:    mount(spec.ScratchBytes, "1777"),
@@ -163,14 +170,6 @@ func (o options) tmpfs(spec sandbox.Spec) map[string]string {
 		}
 	}
 	return mounts
-}
-
-func (o options) securityOptions() []string {
-	list := []string{"no-new-privileges"}
-	if !o.noSeccomp {
-		list = append(list, "seccomp="+seccomp.Profile())
-	}
-	return list
 }
 
 // volumesOf returns the folders an image declares as volumes, sorted.

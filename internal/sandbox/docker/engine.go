@@ -42,9 +42,7 @@ type engine struct {
 	idle    chan struct{} // closed when there are none any more
 	image   *localImage
 	err     error
-	// What the engine turned out not to have: an init of its own, and seccomp
-	// in its kernel.
-	noInit, noSeccomp bool
+	quirks  quirks
 
 	down chan struct{} // closed when the engine does not answer any more
 }

@@ -126,13 +126,18 @@ func TestASandboxWhoseEngineGoesAwayEndsAndIsRemovedLater(t *testing.T) {
 	if _, err := io.ReadFull(instance.Channel(), make([]byte, len("ready"))); err != nil {
 		t.Fatal(err)
 	}
+	output := make([]byte, len("before"))
+	if _, err := io.ReadFull(instance.Output(), output); err != nil || string(output) != "before" {
+		t.Fatalf("got output %q, %v", output, err)
+	}
 	p.down()
 	if _, err := instance.Wait(); !errors.Is(err, sandbox.ErrUnavailable) {
 		t.Errorf("Wait: got %v, want that the engine went away", err)
 	}
-	if output, _ := io.ReadAll(instance.Output()); string(output) != "before" {
-		t.Errorf("got output %q", output)
-	}
+	within(t, "the end of the streams", func() {
+		_, _ = io.Copy(io.Discard, instance.Channel()) // broken, or at its end
+		_, _ = io.Copy(io.Discard, instance.Output())
+	})
 	if err := instance.Close(); err != nil {
 		t.Error(err)
 	}
@@ -181,5 +186,20 @@ func closeBackend(t *testing.T, backend *docker.Backend) {
 	t.Helper()
 	if err := backend.Close(); err != nil {
 		t.Errorf("close backend: %v", err)
+	}
+}
+
+// within fails the test when f hangs.
+func within(t *testing.T, what string, f func()) {
+	t.Helper()
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		f()
+	}()
+	select {
+	case <-done:
+	case <-time.After(time.Minute):
+		t.Fatalf("waited in vain for %s", what)
 	}
 }

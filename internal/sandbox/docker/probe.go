@@ -141,10 +141,11 @@ func (b *Backend) warnings(e *engine, info system.Info) []string {
 	add(info.MemoryLimit && !info.SwapLimit, "The engine does not count swap: a program can use the machine's swap beyond its memory limit; boot with swapaccount=1 or use cgroup v2.")
 	add(!info.CPUCfsQuota, "The engine cannot limit processor time; "+delegate+".")
 	add(!info.PidsLimit, "The engine cannot limit processes: a program can fork without end; "+delegate+".")
-	_, noSeccomp := e.lacks()
-	add(noSeccomp || !hasOption(info.SecurityOptions, "seccomp"),
-		"The engine's kernel has no seccomp: system calls are not filtered, and a program can open AF_VSOCK and AF_NETLINK sockets; use a kernel with seccomp, or docker.runtime: runsc.")
-	return list
+	known := e.knownQuirks()
+	if !hasOption(info.SecurityOptions, "seccomp") {
+		known.filter = filterNone
+	}
+	return append(list, known.warnings()...)
 }
 
 // hasOption looks for a security option, which an engine gives as
