@@ -83,7 +83,7 @@ cross: ## Compile for every platform
 	done; done
 
 image: setup ## Build an image with the runner precompiled, on top of the one in use
-	docker build --build-arg BASE=$$(test/setup/image.sh) -f Dockerfile.runner -t ptc-mcp/runner:$(VERSION) .
+	tar -c Dockerfile.runner images/runner | docker build --build-arg BASE=$$(test/setup/image.sh) -f Dockerfile.runner -t ptc-mcp-runner -
 
 clean: ## Remove what was built here; images and installed packages stay
 	rm -rf bin dist .cache coverage.out test/npm/node_modules
