@@ -9,7 +9,9 @@ from __future__ import annotations
 import resource
 
 _HEADROOM = 16 << 20  # below the sandbox's memory limit
-_LEAST_ROOM = 8 << 20  # above what is in use already
+# Above what is in use already: memory that an earlier program has freed may
+# still count.
+_LEAST_ROOM = 16 << 20
 
 # RLIMIT_DATA counts private writable memory. RLIMIT_AS would count address
 # space, of which every thread reserves 70 to 140 MB without using it.

@@ -10,7 +10,6 @@ import builtins
 import contextlib
 import functools
 import io
-import os
 import sys
 from typing import Any, Optional
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import asyncio
 import atexit
+import gc
 import inspect
 import linecache
 import os
@@ -42,6 +43,12 @@ def new_main() -> Dict[str, Any]:
     module.__dict__["__builtins__"] = __builtins__
     sys.modules["__main__"] = module
     return module.__dict__
+
+
+def forget() -> None:
+    """Free what the last program left, while there is nothing else to do."""
+    new_main()
+    gc.collect()
 
 
 def run(code: types.CodeType, namespace: Dict[str, Any]) -> Optional[BaseException]:

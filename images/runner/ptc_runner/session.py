@@ -44,6 +44,7 @@ def main(runner_hash: str) -> None:
     try:
         while True:
             session.run(session.channel.next_start())
+            program.forget()
     except EndOfInput:
         os._exit(0)
 

@@ -90,11 +90,9 @@ class Values(unittest.TestCase):
         self.assertEqual(self.warnings[0], "nan: value.a[0] is nan, which JSON does not have: null was used")
 
     def test_keys_become_strings(self) -> None:
-        value = {1: 1, None: 2, True: 3, datetime.date(2024, 1, 2): 4, (1, 2): 5}
-        del value[1]
-        value[2] = 1
-        self.assertEqual(self.convert(value), {"null": 2, "2024-01-02": 4, "(1, 2)": 5, "2": 1})
-        self.assertEqual(self.warnings[0], "key: value has the key None, which is no string: its text was used")
+        value = {2: 1, None: 2, True: 3, datetime.date(2024, 1, 2): 4, (1, 2): 5}
+        self.assertEqual(self.convert(value), {"2": 1, "null": 2, "true": 3, "2024-01-02": 4, "(1, 2)": 5})
+        self.assertEqual(self.warnings[0], "key: value has the key 2, which is no string: its text was used")
 
     def test_lone_surrogates_are_replaced_and_pairs_joined(self) -> None:
         self.assertEqual(self.encode(["a\ud800b", "\ud83d\ude00"]), '["a\ufffdb","\U0001f600"]'.encode())
