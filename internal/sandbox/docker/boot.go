@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/containerd/errdefs"
 	"github.com/docker/docker/api/types/container"
-	"github.com/docker/docker/errdefs"
 
 	"github.com/ptc-mcp/ptc-mcp/internal/sandbox"
 )
@@ -17,10 +17,10 @@ import (
 var errAbandoned = errors.New("start abandoned")
 
 // boot makes and starts one container. It is never interrupted inside a call
-// to the engine, whose effect would then be unknown: closing abandoned ends it
-// between two, and leaves nothing behind.
-func (b *Backend) boot(abandoned <-chan struct{}, e *engine, spec sandbox.Spec) (*instance, error) {
-	image, err := b.image(abandoned, e)
+// to the engine, whose effect would then be unknown, so ctx is never cancelled:
+// closing abandoned ends it between two calls, and leaves nothing behind.
+func (b *Backend) boot(ctx context.Context, abandoned <-chan struct{}, e *engine, spec sandbox.Spec) (*instance, error) {
+	image, err := b.image(ctx, abandoned, e)
 	if err != nil {
 		return nil, err
 	}
@@ -33,7 +33,7 @@ func (b *Backend) boot(abandoned <-chan struct{}, e *engine, spec sandbox.Spec) 
 		return nil, e.downError()
 	}
 	for {
-		i, err := b.bootOnce(abandoned, e, image, spec)
+		i, err := b.bootOnce(ctx, abandoned, e, image, spec)
 		if err != nil && e.learnsFrom(err, b.config.Logger) {
 			continue
 		}
@@ -46,8 +46,7 @@ func (b *Backend) boot(abandoned <-chan struct{}, e *engine, spec sandbox.Spec) 
 
 // bootOnce goes through the steps in the only order that loses nothing: attach
 // and ask for the exit before the start.
-func (b *Backend) bootOnce(abandoned <-chan struct{}, e *engine, image *localImage, spec sandbox.Spec) (_ *instance, err error) {
-	ctx := context.Background()
+func (b *Backend) bootOnce(ctx context.Context, abandoned <-chan struct{}, e *engine, image *localImage, spec sandbox.Spec) (_ *instance, err error) {
 	o := options{
 		image:   image.id,
 		runtime: b.config.Runtime,
@@ -64,7 +63,7 @@ func (b *Backend) bootOnce(abandoned <-chan struct{}, e *engine, image *localIma
 	// A name of our own, because an engine that is lost during the call may
 	// have made the container and not have told its id.
 	name := "ptc-mcp-" + strings.ToLower(rand.Text()[:16])
-	defer func() {
+	defer func() { //nolint:contextcheck // a removal has its own time
 		if err != nil {
 			b.remove(e, name)
 		}
@@ -94,7 +93,7 @@ func (b *Backend) bootOnce(abandoned <-chan struct{}, e *engine, image *localIma
 	}
 	i := newInstance(b, e, name, stream)
 	go i.carry()
-	go i.watch(exits, failures, stopWaiting)
+	go i.watch(exits, failures, stopWaiting) //nolint:contextcheck // it lives as long as the container
 	return i, nil
 }
 
@@ -103,7 +102,7 @@ func (b *Backend) bootOnce(abandoned <-chan struct{}, e *engine, image *localIma
 func discard(exits <-chan container.WaitResponse, failures <-chan error) {
 	select {
 	case <-exits:
-	case <-failures:
+	case <-failures: //nolint:errcheck // nobody needs to know
 	}
 }
 

@@ -126,7 +126,7 @@ func (b *Backend) Start(ctx context.Context, spec sandbox.Spec) (sandbox.Instanc
 // its own, so that neither a cancelled context nor a hanging engine holds the
 // caller up, and whatever was made by then is removed when its step is over.
 func (b *Backend) startOn(ctx context.Context, e *engine, spec sandbox.Spec) (sandbox.Instance, error) {
-	done := e.pending()
+	done := e.pending() //nolint:contextcheck // one watch serves many starts
 	defer done()
 
 	type result struct {
@@ -135,13 +135,14 @@ func (b *Backend) startOn(ctx context.Context, e *engine, spec sandbox.Spec) (sa
 	}
 	results := make(chan result)
 	abandoned := make(chan struct{})
+	detached := context.WithoutCancel(ctx)
 	started := b.unlessClosed(func() {
-		instance, err := b.boot(abandoned, e, spec)
+		instance, err := b.boot(detached, abandoned, e, spec)
 		select {
 		case results <- result{instance, err}:
 		case <-abandoned:
 			if instance != nil {
-				instance.shut(func(remove func()) { remove() })
+				instance.shut(func(remove func()) { remove() }) //nolint:contextcheck // a removal has its own time
 			}
 		}
 	})

@@ -167,7 +167,7 @@ func (b *Backend) connect(ctx context.Context) (found *engine, fresh bool, err e
 	if err := ctx.Err(); err != nil {
 		return nil, false, fmt.Errorf("docker: connect: %w", err)
 	}
-	search := b.connecting.DoChan("", func() (any, error) { return b.search() })
+	search := b.connecting.DoChan("", func() (any, error) { return b.search() }) //nolint:contextcheck // one search serves many
 	select {
 	case result := <-search:
 		if result.Err != nil {

@@ -10,8 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/containerd/errdefs"
 	"github.com/docker/docker/api/types/image"
-	"github.com/docker/docker/errdefs"
 
 	"github.com/ptc-mcp/ptc-mcp/internal/sandbox"
 )
@@ -59,13 +59,13 @@ type pull struct {
 }
 
 // image returns the image, pulling it if the policy says so.
-func (b *Backend) image(abandoned <-chan struct{}, e *engine) (*localImage, error) {
+func (b *Backend) image(ctx context.Context, abandoned <-chan struct{}, e *engine) (*localImage, error) {
 	if b.config.Pull == PullAlways && !b.pulls.succeeded() {
 		if err := b.waitForPull(abandoned, e); err != nil {
 			return nil, err
 		}
 	}
-	found, err := e.localImage(b.config.Image)
+	found, err := e.localImage(ctx, b.config.Image)
 	if err == nil || !errdefs.IsNotFound(err) || errors.Is(err, errLost) {
 		return found, err
 	}
@@ -75,18 +75,18 @@ func (b *Backend) image(abandoned <-chan struct{}, e *engine) (*localImage, erro
 	if err := b.waitForPull(abandoned, e); err != nil {
 		return nil, err
 	}
-	return e.localImage(b.config.Image)
+	return e.localImage(ctx, b.config.Image)
 }
 
 // localImage looks an image up once per engine.
-func (e *engine) localImage(name string) (*localImage, error) {
+func (e *engine) localImage(ctx context.Context, name string) (*localImage, error) {
 	e.mu.Lock()
 	found := e.image
 	e.mu.Unlock()
 	if found != nil {
 		return found, nil
 	}
-	info, err := e.client.ImageInspect(context.Background(), name)
+	info, err := e.client.ImageInspect(ctx, name)
 	if err != nil {
 		return nil, e.step("look up image "+name, err)
 	}

@@ -9,6 +9,8 @@ import (
 	"os"
 	"testing"
 
+	"go.uber.org/goleak"
+
 	"github.com/ptc-mcp/ptc-mcp/internal/sandbox"
 	"github.com/ptc-mcp/ptc-mcp/internal/sandbox/docker"
 )
@@ -28,7 +30,12 @@ func TestMain(m *testing.M) {
 	case roleSSH:
 		err = playSSH()
 	default:
-		os.Exit(m.Run())
+		code := m.Run()
+		if err := goleak.Find(); code == 0 && err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			code = 1
+		}
+		os.Exit(code)
 	}
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)

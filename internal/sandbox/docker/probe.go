@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/containerd/errdefs"
 	"github.com/docker/docker/api/types"
 	"github.com/docker/docker/api/types/system"
-	"github.com/docker/docker/errdefs"
 
 	"github.com/ptc-mcp/ptc-mcp/internal/sandbox"
 )
@@ -25,7 +25,7 @@ func (b *Backend) Probe(ctx context.Context) (sandbox.Capabilities, error) {
 	if err != nil {
 		return sandbox.Capabilities{}, err
 	}
-	defer e.pending()()
+	defer e.pending()() //nolint:contextcheck // one watch serves many
 	type answer struct {
 		info    system.Info
 		version types.Version
@@ -33,11 +33,12 @@ func (b *Backend) Probe(ctx context.Context) (sandbox.Capabilities, error) {
 		err     error
 	}
 	answers := make(chan answer, 1)
+	detached := context.WithoutCancel(ctx) // a hanging call is left behind, not waited for
 	go func() {
 		var a answer
-		if a.info, a.err = e.client.Info(context.Background()); a.err != nil {
+		if a.info, a.err = e.client.Info(detached); a.err != nil {
 			a.err = e.step("ask for the engine's properties", a.err)
-		} else if a.version, a.err = e.client.ServerVersion(context.Background()); a.err != nil {
+		} else if a.version, a.err = e.client.ServerVersion(detached); a.err != nil {
 			a.err = e.step("ask for the engine's version", a.err)
 		} else {
 			a.image, a.err = b.probeImage(ctx, e)
@@ -71,7 +72,7 @@ func (b *Backend) Probe(ctx context.Context) (sandbox.Capabilities, error) {
 
 // probeImage returns a warning while the image is not there yet.
 func (b *Backend) probeImage(ctx context.Context, e *engine) (warning string, err error) {
-	_, err = e.localImage(b.config.Image)
+	_, err = e.localImage(context.WithoutCancel(ctx), b.config.Image)
 	if err == nil || errors.Is(err, errLost) || !errdefs.IsNotFound(err) {
 		return "", err
 	}

@@ -1,6 +1,7 @@
 package docker_test
 
 import (
+	"errors"
 	"io"
 	"net"
 	"os"
@@ -125,7 +126,7 @@ func (p *proxy) copy(to, from net.Conn) {
 				return
 			}
 		}
-		if err == io.EOF {
+		if errors.Is(err, io.EOF) {
 			_ = to.(*net.UnixConn).CloseWrite()
 			return
 		}

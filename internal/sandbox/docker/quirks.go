@@ -64,6 +64,7 @@ func (q quirks) warnings() []string {
 		list = append(list, "The engine has no init program: a program's orphans stay as zombies and count against its process limit; install docker-init (tini) or catatonit.")
 	}
 	switch q.filter {
+	case filterInline, filterFile:
 	case filterOwn:
 		list = append(list, "The engine cannot read ptc-mcp's seccomp profile and uses its own, which lets more system calls through; use an engine on this machine.")
 	case filterNone:
@@ -79,9 +80,8 @@ func (e *engine) learnsFrom(err error, logger *slog.Logger) bool {
 	if !e.quirks.learn(err) {
 		return false
 	}
-	for _, warning := range e.quirks.warnings() {
-		logger.Warn(warning, slog.String("host", e.endpoint.host))
-	}
+	logger.Warn("docker engine took a setting in another form or not at all",
+		slog.String("host", e.endpoint.host), slog.Any("refusal", err), slog.Any("warnings", e.quirks.warnings()))
 	return true
 }
 
@@ -104,6 +104,7 @@ func (q quirks) securityOptions() ([]string, error) {
 			return nil, err
 		}
 		list = append(list, "seccomp="+path)
+	case filterOwn, filterNone:
 	}
 	return list, nil
 }

@@ -1,6 +1,7 @@
 package docker_test
 
 import (
+	"context"
 	"encoding/json"
 	"io"
 	"net"
@@ -34,11 +35,12 @@ func picky(t *testing.T, judge func(creation) string, change func(string) string
 	dockertest.Require(t)
 	var mu sync.Mutex
 	var said []string
+	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
+		return new(net.Dialer).DialContext(ctx, "unix", "/var/run/docker.sock")
+	}}
 	engine := &httputil.ReverseProxy{
-		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(&url.URL{Scheme: "http", Host: "engine"}) },
-		Transport: &http.Transport{Dial: func(string, string) (net.Conn, error) {
-			return net.Dial("unix", "/var/run/docker.sock")
-		}},
+		Rewrite:   func(r *httputil.ProxyRequest) { r.SetURL(&url.URL{Scheme: "http", Host: "engine"}) },
+		Transport: transport,
 	}
 	path := filepath.Join(t.TempDir(), "s")
 	listener, err := net.Listen("unix", path)
@@ -70,7 +72,10 @@ func picky(t *testing.T, judge func(creation) string, change func(string) string
 		engine.ServeHTTP(w, r)
 	})}
 	go func() { _ = server.Serve(listener) }()
-	t.Cleanup(func() { _ = server.Close() })
+	t.Cleanup(func() {
+		_ = server.Close()
+		transport.CloseIdleConnections()
+	})
 	return "unix://" + path, func() []string {
 		mu.Lock()
 		defer mu.Unlock()

@@ -5,9 +5,9 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/containerd/errdefs"
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/docker/api/types/filters"
-	"github.com/docker/docker/errdefs"
 )
 
 // removeTimeout bounds one try; a kill takes 40 ms (measured).

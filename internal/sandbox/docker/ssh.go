@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 )
 
@@ -24,7 +25,7 @@ func sshDialer(host string) (func(ctx context.Context, network, address string) 
 		return nil, err
 	}
 	return func(context.Context, string, string) (net.Conn, error) {
-		return dialCommand(exec.Command("ssh", arguments...))
+		return dialCommand(exec.Command("ssh", arguments...)) //nolint:noctx // ended by Close
 	}, nil
 }
 
@@ -101,12 +102,31 @@ func dialCommand(command *exec.Cmd) (net.Conn, error) {
 
 func (c *commandConn) Read(p []byte) (int, error) {
 	n, err := c.stdout.Read(p)
-	if n == 0 && errors.Is(err, io.EOF) {
-		if said := c.said(); said != "" {
-			return 0, fmt.Errorf("%w: %s said: %s", io.ErrUnexpectedEOF, c.command.Args[0], said)
+	if errors.Is(err, io.EOF) {
+		if explained := c.explain(io.ErrUnexpectedEOF); explained != nil {
+			err = explained
 		}
 	}
 	return n, err
+}
+
+func (c *commandConn) Write(p []byte) (int, error) {
+	n, err := c.stdin.Write(p)
+	if errors.Is(err, syscall.EPIPE) {
+		if explained := c.explain(err); explained != nil {
+			err = explained
+		}
+	}
+	return n, err
+}
+
+// explain adds what the process said before it ended; nil if that is nothing.
+func (c *commandConn) explain(err error) error {
+	said := c.said()
+	if said == "" {
+		return nil
+	}
+	return fmt.Errorf("%w: %s said: %s", err, c.command.Args[0], said)
 }
 
 // said is what the process wrote to its standard error, once it has ended.
@@ -118,8 +138,6 @@ func (c *commandConn) said() string {
 		return ""
 	}
 }
-
-func (c *commandConn) Write(p []byte) (int, error) { return c.stdin.Write(p) }
 
 // CloseWrite ends what the other side reads.
 func (c *commandConn) CloseWrite() error { return c.stdin.Close() }

@@ -2,7 +2,6 @@ package docker_test
 
 import (
 	"bufio"
-	"io"
 	"os"
 	"os/exec"
 	"testing"
@@ -34,7 +33,7 @@ func owner(t *testing.T, image string) *exec.Cmd {
 		_ = command.Wait()
 	})
 	line, err := bufio.NewReader(stdout).ReadString('\n')
-	if err != nil && err != io.EOF || line != "ready\n" {
+	if line != "ready\n" {
 		t.Fatalf("the other process said %q, %v", line, err)
 	}
 	return command

@@ -82,7 +82,11 @@ flood(2)
 				}
 			}()
 			s.close(instance)
-			within(s.T, "the write's end", func() { <-written })
+			within(s.T, "the write's end", func() {
+				if err := <-written; err == nil {
+					s.Error("it ended without an error")
+				}
+			})
 		}},
 	}
 }

@@ -47,7 +47,7 @@ func (b *Backend) launch(python string) (_ *instance, err error) {
 	}
 	i.stdin, i.stdout, i.stderr = files[1], files[2], files[4]
 	argv := b.command(python)
-	command := exec.Command(argv[0], argv[1:]...)
+	command := exec.Command(argv[0], argv[1:]...) //nolint:noctx // ended by Close, as a whole tree
 	command.Dir = folder
 	command.Env = environment(folder)
 	command.Stdin, command.Stdout, command.Stderr = files[0], files[3], files[5]
