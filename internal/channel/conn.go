@@ -69,6 +69,9 @@ type Handler interface {
 	// Call takes a request; it is answered later, through Conn.Result or
 	// Conn.Fail, exactly once.
 	Call(Call)
+	// Cancel says that the program has given up a call, which is still answered.
+	// The call may have been answered already.
+	Cancel(id int64)
 	// Emit takes a value, valid JSON of at most Limits.EmitBytes.
 	Emit(json.RawMessage)
 }
@@ -166,6 +169,12 @@ func (c *Conn) Serve(h Handler) (Done, error) {
 				return Done{}, err
 			}
 			h.Call(call)
+		case "cancel":
+			id, err := c.takeCancel(f)
+			if err != nil {
+				return Done{}, err
+			}
+			h.Cancel(id)
 		case "emit":
 			var value json.RawMessage
 			if err := f.take(map[string]any{"value": &value}); err != nil {
@@ -205,6 +214,19 @@ func (c *Conn) takeCall(f fields) (Call, error) {
 	c.lastID = call.ID
 	c.calls[call.ID] = struct{}{}
 	return call, nil
+}
+
+func (c *Conn) takeCancel(f fields) (int64, error) {
+	var id int64
+	if err := f.take(map[string]any{"id": &id}); err != nil {
+		return 0, err
+	}
+	c.open.Lock()
+	defer c.open.Unlock()
+	if id < 1 || id > c.lastID {
+		return 0, violation("cancel of call %d, which was never made", id)
+	}
+	return id, nil
 }
 
 func takeDone(f fields) (Done, error) {

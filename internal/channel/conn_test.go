@@ -31,11 +31,13 @@ func frames(bodies ...string) []byte {
 
 // handler records what it is handed.
 type handler struct {
-	calls []Call
-	emits []string
+	calls   []Call
+	cancels []int64
+	emits   []string
 }
 
 func (h *handler) Call(c Call)            { h.calls = append(h.calls, c) }
+func (h *handler) Cancel(id int64)        { h.cancels = append(h.cancels, id) }
 func (h *handler) Emit(v json.RawMessage) { h.emits = append(h.emits, string(v)) }
 func conn(bodies ...string) (*Conn, *stream) {
 	s := &stream{Reader: bytes.NewReader(frames(bodies...))}
@@ -47,6 +49,7 @@ func TestServeHandsOnRawArgumentsAndValues(t *testing.T) {
 		`{"type":"hello","protocol":1,"python":"3.9.2","runner":"ab"}`,
 		`{"type":"call","id":1,"tool":"t","arguments":{"n": 12345678901234567890.10, "s":"\ud800"}}`,
 		`{"arguments":{},"tool":"u","id":7,"type":"call"}`,
+		`{"type":"cancel","id":1}`,
 		`{"type":"emit","value":[1, 2]}`,
 		`{"type":"done","outcome":"error","error":{"kind":"exit","type":"SystemExit","message":"3","traceback":"","line":2,"exit_code":3}}`,
 	)
@@ -61,6 +64,9 @@ func TestServeHandsOnRawArgumentsAndValues(t *testing.T) {
 	}
 	if len(h.calls) != 2 || string(h.calls[0].Arguments) != `{"n": 12345678901234567890.10, "s":"\ud800"}` || h.calls[1].ID != 7 {
 		t.Errorf("calls %+v", h.calls)
+	}
+	if len(h.cancels) != 1 || h.cancels[0] != 1 {
+		t.Errorf("cancels %v", h.cancels)
 	}
 	if len(h.emits) != 1 || h.emits[0] != `[1, 2]` {
 		t.Errorf("emits %q", h.emits)
@@ -132,6 +138,7 @@ func TestAnAnsweredCallMakesRoomForAnother(t *testing.T) {
 type handlerFunc func(Call)
 
 func (f handlerFunc) Call(c Call)          { f(c) }
+func (f handlerFunc) Cancel(int64)         {}
 func (f handlerFunc) Emit(json.RawMessage) {}
 func itoa(n int) string                    { b, _ := json.Marshal(n); return string(b) }
 

@@ -35,7 +35,8 @@ type calls struct {
 	running         sync.WaitGroup
 
 	mu          sync.Mutex
-	sealed      bool // the run has ended: the record stays as it is
+	cancels     map[int64]context.CancelCauseFunc // of the calls not yet answered
+	sealed      bool                              // the run has ended: the record stays as it is
 	records     []Call
 	began       []time.Time // of each record; zero until the call is sent
 	counted     int         // calls that count against the budget
@@ -52,6 +53,7 @@ func newCalls(ctx context.Context, conn *channel.Conn, caller ToolCaller, limits
 	return &calls{
 		ctx: ctx, conn: conn, caller: caller, limits: limits,
 		readOnly: req.Tools.ReadOnly, onProgress: req.OnProgress, log: log,
+		cancels:  make(map[int64]context.CancelCauseFunc),
 		slots:    make(chan struct{}, limits.MaxConcurrentCalls),
 		ownSlots: make(chan struct{}, ownConcurrency),
 	}
@@ -64,6 +66,10 @@ func (c *calls) Emit(value json.RawMessage) {
 	c.result = value
 }
 
+// errGivenUp is the cause by which a call that the program cancelled is told
+// from one that the run's end cut off.
+var errGivenUp = errors.New("given up by the program")
+
 // Call answers a request in the background.
 func (c *calls) Call(call channel.Call) {
 	if !tool.Counted(call.Tool) {
@@ -75,7 +81,25 @@ func (c *calls) Call(call channel.Call) {
 		c.running.Go(func() { c.fail(call.ID, refusal) })
 		return
 	}
-	c.running.Go(func() { c.answer(index, call) })
+	ctx, cancel := context.WithCancelCause(c.ctx)
+	c.mu.Lock()
+	c.cancels[call.ID] = cancel
+	c.mu.Unlock()
+	c.running.Go(func() {
+		c.answer(ctx, index, call)
+		c.Cancel(call.ID) // which is also how its context is released
+	})
+}
+
+// Cancel ends the call that the program has given up, if it is still open.
+func (c *calls) Cancel(id int64) {
+	c.mu.Lock()
+	cancel := c.cancels[id]
+	delete(c.cancels, id)
+	c.mu.Unlock()
+	if cancel != nil {
+		cancel(errGivenUp)
+	}
 }
 
 // admit counts a call against the budget and opens its record.
@@ -120,43 +144,55 @@ func (c *calls) answerOwn(call channel.Call) {
 // answer makes one call. Its place among the concurrent ones stays taken until
 // the answer has been written, so that a sandbox that does not read cannot make
 // results pile up.
-func (c *calls) answer(index int, call channel.Call) {
+func (c *calls) answer(ctx context.Context, index int, call channel.Call) {
 	select {
 	case c.slots <- struct{}{}:
 		defer func() { <-c.slots }()
-	case <-c.ctx.Done():
+	case <-ctx.Done():
+		if c.ctx.Err() == nil {
+			failure := tool.Errorf(call.Tool, tool.KindCancelled, "the program gave it up before it was sent")
+			c.end(index, 0, failure)
+			c.fail(call.ID, failure)
+		}
 		return // seal records it as refused: it was never sent
 	}
 	if !c.begin(index) {
 		return
 	}
-	ctx, cancel := context.WithTimeout(c.ctx, c.limits.ToolCallTimeout)
-	value, err := c.caller.CallTool(ctx, call.Tool, call.Arguments)
-	timedOut := errors.Is(ctx.Err(), context.DeadlineExceeded) && c.ctx.Err() == nil
+	callCtx, cancel := context.WithTimeout(ctx, c.limits.ToolCallTimeout)
+	value, err := c.caller.CallTool(callCtx, call.Tool, call.Arguments)
+	failure := c.classify(callCtx, call.Tool, value, err)
 	cancel()
-
-	var failure *tool.Error
-	switch {
-	case err != nil && timedOut && !isToolError(err):
-		failure = tool.Errorf(call.Tool, tool.KindTimeout,
-			"no answer within %s (execution.tool_call_timeout_seconds); its outcome is unknown", seconds(c.limits.ToolCallTimeout))
-		failure.Sent = true
-	case err != nil && c.ctx.Err() != nil && !isToolError(err):
-		failure = tool.Errorf(call.Tool, tool.KindCancelled, "the run ended before the server answered")
-		failure.Sent = true
-	case err != nil:
-		failure = tool.AsError(call.Tool, err)
-	case int64(len(value)) > c.limits.MaxToolResultBytes:
-		failure = tool.Errorf(call.Tool, tool.KindTooLarge,
-			"result of %d bytes is over the limit of %d; ask for less, or raise execution.max_tool_result_bytes", len(value), c.limits.MaxToolResultBytes)
-		failure.Sent = true
-	}
 	c.end(index, len(value), failure)
 	if failure != nil {
 		c.fail(call.ID, failure)
 		return
 	}
 	c.succeed(call.ID, value)
+}
+
+// classify turns what a caller returned into the call's failure, or nil. ctx is
+// the call's own.
+func (c *calls) classify(ctx context.Context, name string, value json.RawMessage, err error) *tool.Error {
+	var failure *tool.Error
+	switch {
+	case err == nil && int64(len(value)) <= c.limits.MaxToolResultBytes:
+		return nil
+	case err == nil:
+		failure = tool.Errorf(name, tool.KindTooLarge,
+			"result of %d bytes is over the limit of %d; ask for less, or raise execution.max_tool_result_bytes", len(value), c.limits.MaxToolResultBytes)
+	case errors.Is(context.Cause(ctx), errGivenUp):
+		failure = tool.Errorf(name, tool.KindCancelled, "the program gave it up before the server answered")
+	case isToolError(err) || ctx.Err() == nil:
+		return tool.AsError(name, err)
+	case c.ctx.Err() != nil:
+		failure = tool.Errorf(name, tool.KindCancelled, "the run ended before the server answered")
+	default:
+		failure = tool.Errorf(name, tool.KindTimeout,
+			"no answer within %s (execution.tool_call_timeout_seconds); its outcome is unknown", seconds(c.limits.ToolCallTimeout))
+	}
+	failure.Sent = true
+	return failure
 }
 
 func isToolError(err error) bool {
@@ -201,13 +237,15 @@ func (c *calls) end(index, size int, failure *tool.Error) {
 	if c.sealed {
 		return
 	}
-	now := time.Now()
-	if c.busy--; c.busy == 0 {
-		c.busyTime += now.Sub(c.busySince)
-	}
 	r := &c.records[index]
-	r.Duration = now.Sub(c.began[index])
-	c.progress.Finished++
+	if began := c.began[index]; !began.IsZero() {
+		now := time.Now()
+		if c.busy--; c.busy == 0 {
+			c.busyTime += now.Sub(c.busySince)
+		}
+		r.Duration = now.Sub(began)
+		c.progress.Finished++
+	}
 	switch {
 	case failure == nil:
 		r.Status = CallOK
@@ -224,10 +262,10 @@ func (c *calls) end(index, size int, failure *tool.Error) {
 // the run's end cut off.
 func statusOf(e *tool.Error) CallStatus {
 	switch {
+	case !e.Sent && (e.Kind == tool.KindUnknown || e.Kind == tool.KindArguments || e.Kind == tool.KindCancelled):
+		return CallRefused
 	case e.Kind == tool.KindCancelled:
 		return CallCancelled
-	case !e.Sent && (e.Kind == tool.KindUnknown || e.Kind == tool.KindArguments):
-		return CallRefused
 	}
 	return CallFailed
 }

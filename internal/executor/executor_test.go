@@ -211,6 +211,45 @@ func TestOneCallsTimeIsBounded(t *testing.T) {
 	}
 }
 
+func TestACallThatTheProgramGivesUpIsCancelledAtItsServer(t *testing.T) {
+	limits := testLimits()
+	limits.MaxConcurrentCalls = 1
+	started := make(chan struct{})
+	caller := func(ctx context.Context, name string, _ json.RawMessage) (json.RawMessage, error) {
+		if name == "mcp__s__quick" {
+			return json.RawMessage("1"), nil
+		}
+		close(started)
+		<-ctx.Done()
+		return nil, ctx.Err()
+	}
+	o := execute(t, limits, caller, executor.Request{}, func(r *runner) sandbox.ExitStatus {
+		r.call(1, "mcp__s__slow")
+		<-started
+		r.call(2, "mcp__s__waiting") // for the only slot
+		r.send(`{"type":"cancel","id":2}`)
+		r.send(`{"type":"cancel","id":1}`)
+		r.call(3, "mcp__s__quick")
+		for range 3 {
+			frame, err := r.receive()
+			if err != nil {
+				t.Error(err)
+				break
+			}
+			r.print(string(frame["id"]) + string(frame["type"]) + string(frame["kind"]) + "\n")
+		}
+		r.send(`{"type":"cancel","id":1}`) // answered already
+		r.done()
+		return r.finish()
+	})
+	if !o.OK || !strings.Contains(o.Output, `1"error""cancelled"`) || !strings.Contains(o.Output, `2"error""cancelled"`) || !strings.Contains(o.Output, `3"result"`) {
+		t.Fatalf("ok %v, output:\n%s", o.OK, o.Output)
+	}
+	if c := o.Calls[0]; c.Status != executor.CallCancelled || !c.OutcomeUnknown || !strings.Contains(c.Error, "gave it up") {
+		t.Errorf("call given up on its way: %+v", c)
+	}
+}
+
 func TestCallsUnderWayAtTheEndAreCancelledAndRecorded(t *testing.T) {
 	started := make(chan struct{})
 	caller := func(ctx context.Context, _ string, _ json.RawMessage) (json.RawMessage, error) {
@@ -290,6 +329,7 @@ func TestAViolationOfTheProtocolEndsTheRunAndKeepsItsOutput(t *testing.T) {
 		"an id past 2^53":               frame(`{"type":"call","id":9007199254740993,"tool":"mcp__s__t","arguments":{}}`),
 		"an id twice":                   func(r *runner) { r.call(5, "mcp__s__t"); r.call(5, "mcp__s__t") },
 		"an id going back":              func(r *runner) { r.call(5, "mcp__s__t"); r.call(4, "mcp__s__t") },
+		"a cancel of a call never made": frame(`{"type":"cancel","id":3}`),
 		"a tool name without end":       frame(`{"type":"call","id":1,"tool":"%s","arguments":{}}`, strings.Repeat("x", 600)),
 		"nesting without end":           frame(`{"type":"emit","value":%s}`, strings.Repeat("[", 100_000)),
 		"an emit value over the limit":  frame(`{"type":"emit","value":"%s"}`, strings.Repeat("x", 40<<10)),

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"sync"
 	"unicode/utf8"
@@ -56,8 +57,11 @@ func (p *printed) write(chunk []byte) {
 		p.mu.Unlock()
 		return
 	}
-	data := append(p.pending, chunk...)
-	p.pending = nil
+	data := chunk
+	if len(p.pending) > 0 {
+		data = slices.Concat(p.pending, chunk)
+		p.pending = nil
+	}
 	end := bytes.Index(data, p.marker)
 	found := end >= 0
 	if !found {

@@ -24,7 +24,7 @@ const (
 	maxFrameBytes = 16 << 20
 	// outputGrace is how long the end of the output may lag behind done when
 	// its marker does not come, because the program closed the stream.
-	outputGrace = 250 * time.Millisecond
+	outputGrace = 3 * time.Second
 	// callGrace is how long cancelled calls may take to return before the run
 	// is reported without them.
 	callGrace = 100 * time.Millisecond
@@ -118,7 +118,7 @@ func (r *run) execute(parent context.Context) *Failure {
 		}
 		return &Failure{Kind: FailSandbox, Message: fmt.Sprintf("the program was not run: %v", err)}
 	}
-	defer inst.Close() //nolint:errcheck // a backend logs what it cannot remove
+	defer func() { _ = inst.Close() }() // a backend logs what it cannot remove
 	stop := context.AfterFunc(ctx, func() { _ = inst.Close() })
 	defer stop()
 	go r.out.drain(inst.Output())
@@ -268,11 +268,11 @@ func (r *run) programFailure(p *channel.ProgramError) *Failure {
 		return nil
 	}
 	f := &Failure{Kind: FailException, Line: max(p.Line, 0)}
-	switch k := FailureKind(p.Kind); k {
-	case FailExit:
-		f.Kind, f.ExitCode = k, p.ExitCode
-	case FailSyntax, FailCheck:
-		f.Kind = k
+	switch p.Kind {
+	case string(FailExit):
+		f.Kind, f.ExitCode = FailExit, p.ExitCode
+	case string(FailSyntax), string(FailCheck):
+		f.Kind = FailureKind(p.Kind)
 	}
 	f.Message = strings.TrimRight(p.Traceback, "\n")
 	if f.Message == "" {

@@ -77,14 +77,7 @@ func (e *Error) Error() string { return e.Message }
 // OutcomeUnknown reports whether the call may have had an effect although it
 // failed: it was sent, and no answer of the server tells what became of it.
 func (e *Error) OutcomeUnknown() bool {
-	if !e.Sent {
-		return false
-	}
-	switch e.Kind {
-	case KindTimeout, KindConnection, KindCancelled:
-		return true
-	}
-	return false
+	return e.Sent && (e.Kind == KindTimeout || e.Kind == KindConnection || e.Kind == KindCancelled)
 }
 
 // Errorf makes an Error whose message is the callable name, a colon and the
