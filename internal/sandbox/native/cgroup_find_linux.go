@@ -107,7 +107,7 @@ func delegated(m cgroupMount) (hierarchy, bool) {
 			control := filepath.Join(dir, "cgroup.subtree_control")
 			if !lists(control, controller) {
 				// Refused while the folder itself holds processes.
-				_ = os.WriteFile(control, []byte("+"+controller), 0)
+				_ = os.WriteFile(control, []byte("+"+controller), 0o644)
 			}
 			if lists(control, controller) {
 				h.controllers = append(h.controllers, controller)

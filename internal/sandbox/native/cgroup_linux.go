@@ -161,7 +161,7 @@ func (m member) limit(spec sandbox.Spec) error {
 }
 
 func (m member) write(file, value string) error {
-	return os.WriteFile(filepath.Join(m.path, file), []byte(value), 0)
+	return os.WriteFile(filepath.Join(m.path, file), []byte(value), 0o644)
 }
 
 // writeIfThere sets what only some kernels have: swap accounting may be off.

@@ -203,3 +203,53 @@ func TestInstalledPackagesStayOutside(t *testing.T) {
 		}
 	}
 }
+
+func TestOnlyTheStreamsAreOpenInside(t *testing.T) {
+	// A descriptor that this process itself was given and may not pass on.
+	file, err := os.Open(t.TempDir())
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = file.Close() })
+	if _, err := unix.FcntlInt(file.Fd(), unix.F_SETFD, 0); err != nil {
+		t.Fatal(err)
+	}
+	out, errors, _ := inside(t, `
+import os
+open_ones = []
+for fd in range(1024):
+    try:
+        os.fstat(fd)
+        open_ones.append(fd)
+    except OSError:
+        pass
+print(open_ones)
+`, sandbox.Spec{OpenFiles: 1024})
+	if out != "[0, 1, 2]\n" {
+		t.Errorf("open inside: %q %q", out, errors)
+	}
+}
+
+func TestTheSmallestMemoryIsEnoughToBoot(t *testing.T) {
+	out, errors, status := inside(t, "import asyncio, json\nprint('fine')", sandbox.Spec{MemoryBytes: sandbox.MinMemoryBytes})
+	if out != "fine\n" {
+		t.Errorf("got %q %+v:\n%s", out, status, errors)
+	}
+}
+
+func TestLimitsCannotBeRaised(t *testing.T) {
+	out, errors, _ := inside(t, `
+import resource
+for limit in (resource.RLIMIT_NOFILE, resource.RLIMIT_NPROC, resource.RLIMIT_CORE):
+    soft, hard = resource.getrlimit(limit)
+    assert soft == hard, (limit, soft, hard)
+    try:
+        resource.setrlimit(limit, (hard + 1, hard + 1))
+        print("raised", limit)
+    except (ValueError, OSError):
+        pass
+`, sandbox.Spec{})
+	if out != "" || errors != "" {
+		t.Errorf("got %q %q", out, errors)
+	}
+}

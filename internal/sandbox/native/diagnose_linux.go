@@ -7,6 +7,8 @@ import (
 	"strings"
 	"syscall"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/ptc-mcp/ptc-mcp/internal/sandbox"
 )
 
@@ -56,7 +58,7 @@ func (e *forbidden) Unwrap() []error { return []error{sandbox.ErrUnavailable, er
 func diagnosis(root fs.FS, isRoot bool, err error) (reason, remedy string) {
 	switch {
 	case errors.Is(err, syscall.ENOSYS):
-		return "this kernel lacks a call that the sandbox needs", ": Linux 5.12 or newer is needed; or use docker"
+		return "this kernel lacks a call that the sandbox needs", fmt.Sprintf(": Linux %d.%d or newer is needed; or use docker", minKernel[0], minKernel[1])
 	case errors.Is(err, syscall.EPERM), errors.Is(err, syscall.EACCES), errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EUSERS):
 	default:
 		return "", ""
@@ -76,6 +78,33 @@ func diagnosis(root fs.FS, isRoot bool, err error) (reason, remedy string) {
 		return "a system call filter around this process forbids namespaces", ": an outer container has it; start that with `--security-opt seccomp=unconfined`, or give ptc-mcp the docker backend"
 	}
 	return "namespaces are forbidden here", ": an outer container, a chroot or a security module does it; use docker"
+}
+
+// minKernel is the oldest kernel that has all that is used: the calls to build
+// mounts without a path (5.12), and a process limit that counts per user
+// namespace (5.14).
+var minKernel = [2]int{5, 14}
+
+// checkKernel refuses kernels that are too old. release is what uname says.
+func checkKernel(release string) error {
+	var major, minor int
+	if _, err := fmt.Sscanf(release, "%d.%d", &major, &minor); err != nil {
+		return fmt.Errorf("%w: native: kernel release %q cannot be read: %w", sandbox.ErrUnavailable, release, err)
+	}
+	if major < minKernel[0] || major == minKernel[0] && minor < minKernel[1] {
+		return fmt.Errorf("%w: native: this is Linux %s, and %d.%d or newer is needed: use docker",
+			sandbox.ErrUnavailable, release, minKernel[0], minKernel[1])
+	}
+	return nil
+}
+
+// kernelRelease is what uname -r prints.
+func kernelRelease() (string, error) {
+	var name unix.Utsname
+	if err := unix.Uname(&name); err != nil {
+		return "", fmt.Errorf("%w: native: uname: %w", sandbox.ErrUnavailable, err)
+	}
+	return unix.ByteSliceToString(name.Release[:]), nil
 }
 
 // filtered says whether this process runs under a seccomp filter.

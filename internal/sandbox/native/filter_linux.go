@@ -82,13 +82,13 @@ const refusal = unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)
 // rule decides on one call, whose number is loaded, and leaves the number
 // loaded if the call is another.
 func rule(number uint32, conditions []seccomp.Condition, allowed uint32) []unix.SockFilter {
-	var checks []unix.SockFilter
+	var body []unix.SockFilter
 	for _, c := range conditions {
 		offset := argumentOffset + 8*uint32(c.Arg)
-		checks = append(checks, check(offset, uint32(c.Mask), uint32(c.Value))...)
-		checks = append(checks, check(offset+4, uint32(c.Mask>>32), uint32(c.Value>>32))...)
+		body = append(body, check(offset, uint32(c.Mask), uint32(c.Value))...)
+		body = append(body, check(offset+4, uint32(c.Mask>>32), uint32(c.Value>>32))...)
 	}
-	body := append(checks, verdict(allowed))
+	body = append(body, verdict(allowed))
 	return append([]unix.SockFilter{jump(unix.BPF_JEQ, number, 0, uint8(len(body)))}, body...)
 }
 

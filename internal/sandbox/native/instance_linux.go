@@ -208,7 +208,8 @@ type duplex struct {
 }
 
 // source is the read end of a pipe. It gives its descriptor back at the end of
-// the data, which comes when the last process of the sandbox is gone.
+// the data, which comes when the last process of the sandbox is gone; one that
+// nobody reads to the end goes with the instance.
 type source struct {
 	file *os.File
 	done atomic.Bool

@@ -49,7 +49,7 @@ func (l *launcher) live(tasks []string, moved chan<- error, settled chan<- struc
 	close(settled)
 	// Never unlocked: the thread ends with the goroutine.
 	for _, file := range tasks {
-		if err := os.WriteFile(file, []byte(strconv.Itoa(unix.Gettid())), 0); err != nil {
+		if err := os.WriteFile(file, []byte(strconv.Itoa(unix.Gettid())), 0o644); err != nil {
 			moved <- err
 			return
 		}

@@ -23,6 +23,9 @@ func TestMain(m *testing.M) {
 	if os.Getenv(doomedHost) != "" {
 		os.Exit(runDoomedHost())
 	}
+	if how := os.Getenv(barred); how != "" {
+		os.Exit(runBarred(how))
+	}
 	os.Exit(m.Run())
 }
 
@@ -86,6 +89,19 @@ func inside(t *testing.T, program string, spec sandbox.Spec) (out, errors string
 	return channel.String(), output.String(), status
 }
 
+// readAll reads what a sandbox writes to its standard output, to the end.
+func readAll(t *testing.T, i sandbox.Instance) string {
+	t.Helper()
+	stop := time.AfterFunc(patience, func() { _ = i.Close() })
+	defer stop.Stop()
+	go func() { _, _ = io.Copy(io.Discard, i.Output()) }()
+	out, err := io.ReadAll(i.Channel())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(out)
+}
+
 // outside runs a program with the same interpreter without a sandbox, in an
 // empty folder.
 func outside(t *testing.T, program string) string {
@@ -94,9 +110,14 @@ func outside(t *testing.T, program string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return outsideWith(t, state.python.Executable, program)
+}
+
+func outsideWith(t *testing.T, python, program string) string {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), patience)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, state.python.Executable, "-I", "-S", "-B", "-c", program)
+	cmd := exec.CommandContext(ctx, python, "-I", "-S", "-B", "-c", program)
 	cmd.Dir = t.TempDir()
 	var problems bytes.Buffer
 	cmd.Stderr = &problems

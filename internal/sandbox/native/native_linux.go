@@ -135,8 +135,22 @@ func (b *backend) prepare(ctx context.Context) (*machineState, error) {
 	if state := b.prepared.Load(); state != nil {
 		return state, nil
 	}
-	state := &machineState{groups: findHierarchies(), user: sandboxUser(), owner: owner()}
-	state.groups.sweep()
+	release, err := kernelRelease()
+	if err != nil {
+		return nil, err
+	}
+	if err := checkKernel(release); err != nil {
+		return nil, err
+	}
+	state := &machineState{user: sandboxUser(), owner: owner()}
+	for _, h := range findHierarchies() {
+		hierarchies{h}.sweep()
+		if err := b.rehearse(state, h); err != nil {
+			b.logger.Debug("cgroup hierarchy not used", "path", h.dir, "error", err)
+			continue
+		}
+		state.groups = append(state.groups, h)
+	}
 	filter, err := compileFilter(runtime.GOARCH, state.refused()...)
 	if err != nil {
 		return nil, fmt.Errorf("%w: native: %w", sandbox.ErrUnavailable, err)

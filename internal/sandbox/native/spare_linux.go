@@ -3,6 +3,8 @@ package native
 import (
 	"fmt"
 	"math/rand/v2"
+
+	"github.com/ptc-mcp/ptc-mcp/internal/sandbox"
 )
 
 // takeGroup returns a cgroup for a new sandbox: the spare one if it is ready.
@@ -42,4 +44,16 @@ func (b *backend) refill(state *machineState) {
 
 func (s *machineState) newGroup() (*group, error) {
 	return s.groups.create(fmt.Sprintf("%s.%016x", s.owner, rand.Uint64()))
+}
+
+// rehearse makes a group in one hierarchy, with limits, and removes it: some
+// look usable and are not, for want of a right or for this process's
+// scheduling class.
+func (b *backend) rehearse(state *machineState, h hierarchy) error {
+	g, err := (&machineState{owner: state.owner, groups: hierarchies{h}}).newGroup()
+	if err != nil {
+		return err
+	}
+	defer g.remove(b.logger)
+	return g.limit(withDefaults(sandbox.Spec{}))
 }

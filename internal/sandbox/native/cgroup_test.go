@@ -1,0 +1,200 @@
+//go:build linux
+
+package native
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/ptc-mcp/ptc-mcp/internal/sandbox"
+)
+
+func TestCgroupMountsAreReadFromTheKernelsTables(t *testing.T) {
+	const (
+		v1 = `36 31 0:33 / /sys/fs/cgroup/memory rw,relatime - cgroup cgroup rw,memory
+32 31 0:29 / /sys/fs/cgroup/cpu,cpuacct rw,relatime shared:9 - cgroup cgroup rw,cpu,cpuacct
+33 31 0:30 / /sys/fs/cgroup/freezer rw,relatime - cgroup cgroup rw,freezer
+`
+		v2        = "31 23 0:28 / /sys/fs/cgroup rw,nosuid shared:4 - cgroup2 cgroup2 rw,nsdelegate\n"
+		hybrid    = v1 + "41 31 0:38 / /sys/fs/cgroup/unified rw,relatime - cgroup2 cgroup2 rw\n"
+		container = "31 23 0:28 /docker/abc /sys/fs/cgroup/memory ro,nosuid - cgroup cgroup rw,memory\n"
+	)
+	memory := cgroupMount{top: "/sys/fs/cgroup/memory", own: "/sys/fs/cgroup/memory/a/b", controllers: []string{"memory"}}
+	cpu := cgroupMount{top: "/sys/fs/cgroup/cpu,cpuacct", own: "/sys/fs/cgroup/cpu,cpuacct", controllers: []string{"cpu"}}
+	cases := []struct {
+		name, mountinfo, own string
+		want                 []cgroupMount
+	}{
+		{"version 1", v1, "4:memory:/a/b\n1:cpu,cpuacct:/\n6:freezer:/\n", []cgroupMount{memory, cpu}},
+		{"version 2", v2, "0::/user.slice/user-1000.slice/session-2.scope\n", []cgroupMount{
+			{top: "/sys/fs/cgroup", own: "/sys/fs/cgroup/user.slice/user-1000.slice/session-2.scope", unified: true},
+		}},
+		{"both", hybrid, "4:memory:/a/b\n1:cpu,cpuacct:/\n0::/c\n", []cgroupMount{memory, cpu,
+			{top: "/sys/fs/cgroup/unified", own: "/sys/fs/cgroup/unified/c", unified: true},
+		}},
+		{"a container that sees its part", container, "4:memory:/docker/abc/d\n", []cgroupMount{
+			{top: "/sys/fs/cgroup/memory", own: "/sys/fs/cgroup/memory/d", controllers: []string{"memory"}},
+		}},
+		{"a container that is elsewhere", container, "4:memory:/other\n", nil},
+		{"nonsense", "x - cgroup\n\n", "y\n", nil},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			if got := cgroupMounts(c.mountinfo, c.own); !reflect.DeepEqual(got, c.want) {
+				t.Errorf("got %+v, want %+v", got, c.want)
+			}
+		})
+	}
+}
+
+// fill writes the files of a folder that looks like a cgroup.
+func fill(t *testing.T, dir string, files map[string]string) {
+	t.Helper()
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, text := range files {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestVersion2IsUsedWhereControllersAreHandedDown(t *testing.T) {
+	top := t.TempDir()
+	own := filepath.Join(top, "app.slice", "terminal.scope")
+	fill(t, top, map[string]string{"cgroup.procs": "", "cgroup.controllers": "cpu memory pids", "cgroup.subtree_control": "cpu memory pids"})
+	fill(t, filepath.Dir(own), map[string]string{"cgroup.procs": "", "cgroup.controllers": "memory pids", "cgroup.subtree_control": "memory pids"})
+	// A folder with processes hands nothing down: what is written has no effect.
+	fill(t, own, map[string]string{"cgroup.procs": "1\n", "cgroup.controllers": "memory pids", "cgroup.subtree_control": ""})
+	h, ok := delegated(cgroupMount{top: top, own: own, unified: true})
+	want := hierarchy{dir: filepath.Dir(own), unified: true, controllers: []string{"memory", "pids"}}
+	if !ok || !reflect.DeepEqual(h, want) {
+		t.Errorf("got %+v %v, want %+v", h, ok, want)
+	}
+
+	bare := t.TempDir()
+	fill(t, bare, map[string]string{"cgroup.procs": "", "cgroup.controllers": "", "cgroup.subtree_control": ""})
+	if h, ok := delegated(cgroupMount{top: bare, own: bare, unified: true}); ok {
+		t.Errorf("got %+v where there is no controller", h)
+	}
+}
+
+func TestLimitsAreWrittenAsEachVersionWantsThem(t *testing.T) {
+	spec := sandbox.Spec{MemoryBytes: 64 << 20, CPUs: 0.5, Processes: 10}
+	all := []string{memoryController, pidsController, cpuController}
+	cases := map[string]struct {
+		unified bool
+		files   map[string]string
+		want    map[string]string
+	}{
+		"version 2": {true, map[string]string{"memory.swap.max": ""}, map[string]string{
+			"memory.max": "67108864", "memory.swap.max": "0", "pids.max": "26", "cpu.max": "50000 100000"}},
+		"version 1": {false, map[string]string{"memory.memsw.limit_in_bytes": ""}, map[string]string{
+			"memory.limit_in_bytes": "67108864", "memory.memsw.limit_in_bytes": "67108864", "pids.max": "26",
+			"cpu.cfs_period_us": "100000", "cpu.cfs_quota_us": "50000"}},
+	}
+	for name, c := range cases {
+		m := member{hierarchy: hierarchy{unified: c.unified, controllers: all}, path: t.TempDir()}
+		fill(t, m.path, c.files)
+		if err := m.limit(spec); err != nil {
+			t.Errorf("%s: %v", name, err)
+		}
+		for file, want := range c.want {
+			if got, err := os.ReadFile(filepath.Join(m.path, file)); err != nil || string(got) != want {
+				t.Errorf("%s: %s holds %q (%v), want %q", name, file, got, err, want)
+			}
+		}
+	}
+}
+
+func TestOutOfMemoryIsReadFromTheKernelsCounters(t *testing.T) {
+	for _, c := range []struct {
+		unified bool
+		file    string
+		text    string
+		want    bool
+	}{
+		{true, "memory.events", "low 0\noom 1\noom_kill 1\n", true},
+		{true, "memory.events", "low 0\noom 1\noom_kill 0\n", false},
+		{false, "memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 2\n", true},
+		{false, "memory.oom_control", "oom_kill_disable 0\nunder_oom 0\noom_kill 0\n", false},
+	} {
+		m := member{hierarchy: hierarchy{unified: c.unified, controllers: []string{memoryController}}, path: t.TempDir()}
+		fill(t, m.path, map[string]string{c.file: c.text})
+		g := &group{members: []member{m}}
+		if got := g.outOfMemory(); got != c.want {
+			t.Errorf("%s %q: got %v", c.file, c.text, got)
+		}
+	}
+}
+
+func TestOwnersOfCgroupsAreToldApart(t *testing.T) {
+	if startTime(os.Getpid()) == "" || startTime(1<<30) != "" {
+		t.Error("start times do not tell processes that live from others")
+	}
+	dir := t.TempDir()
+	own := owner()
+	dead := fmt.Sprintf("%s%s.%d.%d.%x", groupPrefix, pidNamespace(), 1<<30, 1, 1)
+	reused := fmt.Sprintf("%s%s.%d.%d.%x", groupPrefix, pidNamespace(), os.Getpid(), 1, 1)
+	foreign := fmt.Sprintf("%s%d.%d.%d.%x", groupPrefix, 1, 1<<30, 1, 1)
+	for _, name := range []string{own + ".1", dead, reused, foreign, "ptc-mcp.other", "unrelated"} {
+		fill(t, filepath.Join(dir, name), nil)
+	}
+	hierarchies{{dir: dir}}.sweep()
+	entries, err := os.ReadDir(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var left []string
+	for _, entry := range entries {
+		left = append(left, entry.Name())
+	}
+	for _, name := range []string{own + ".1", foreign, "ptc-mcp.other", "unrelated"} {
+		if !strings.Contains(strings.Join(left, " "), name) {
+			t.Errorf("%s was removed", name)
+		}
+	}
+	if len(left) != 4 {
+		t.Errorf("left: %v", left)
+	}
+}
+
+// Where the hierarchy of version 2 is writable, a sandbox is born in it.
+func TestASandboxIsBornInItsCgroups(t *testing.T) {
+	if os.Geteuid() != 0 {
+		return // cgroups here belong to root
+	}
+	b := newTestBackend(t, stubborn)
+	own := *b.prepared.Load()
+	mounts, err := os.ReadFile("/proc/self/mountinfo")
+	if err != nil {
+		t.Fatal(err)
+	}
+	paths, err := os.ReadFile("/proc/self/cgroup")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range cgroupMounts(string(mounts), string(paths)) {
+		if m.unified {
+			own.groups = append(own.groups[:len(own.groups):len(own.groups)], hierarchy{dir: m.own, unified: true})
+		}
+	}
+	b.prepared.Store(&own)
+	i, err := b.Start(t.Context(), sandbox.Spec{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = i.Close() })
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", i.(*instance).process.Process.Pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := strings.Count(string(text), own.owner+"."); got != len(own.groups) {
+		t.Errorf("it is in %d of %d cgroups: %s", got, len(own.groups), text)
+	}
+}
