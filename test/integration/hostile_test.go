@@ -216,6 +216,27 @@ func TestCancellingARequestReachesTheServerOfTheToolAtOnce(t *testing.T) {
 	})
 }
 
+func TestACallThatItsProgramGivesUpIsCancelledAtItsServer(t *testing.T) {
+	inEach(t, func(t *testing.T, kind string) {
+		log := filepath.Join(t.TempDir(), "cancelled")
+		c := serve(t, on(t, kind).test("t", "echo", "-cancel-log", log).limit("max_concurrent_calls", 1).String())
+		got := c.output(`
+import asyncio
+for _ in range(3):
+    try: await asyncio.wait_for(mcp__t__sleep(seconds=60), 0.1)
+    except asyncio.TimeoutError: pass
+print(await mcp__t__echo(message="free"))
+`)
+		if got != "free\n" {
+			t.Errorf("printed %q", got)
+		}
+		eventually(t, "the server hears of all three", func() bool {
+			b, err := os.ReadFile(log)
+			return err == nil && strings.Count(string(b), "\n") == 3
+		})
+	})
+}
+
 // leftovers counts what sandboxes of c's process exist now.
 func leftovers(t *testing.T, kind string, c *client) int {
 	t.Helper()

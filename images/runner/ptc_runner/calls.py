@@ -56,7 +56,7 @@ class _Answer:
 class _Call:
     """One call, made or waiting to be made."""
 
-    __slots__ = ("tool", "arguments", "loop", "future")
+    __slots__ = ("tool", "arguments", "loop", "future", "number")
 
     def __init__(
         self, tool: str, arguments: bytes, loop: Optional[asyncio.AbstractEventLoop], future: Any
@@ -65,6 +65,7 @@ class _Call:
         self.arguments = arguments
         self.loop = loop
         self.future = future
+        self.number = 0  # until it is made
 
 
 class Channel:
@@ -137,8 +138,13 @@ class Channel:
         self._check(tool, len(arguments))
         loop = asyncio.get_running_loop()
         future = loop.create_future()
-        self._submit(_Call(tool, arguments, loop, future))
-        return await future
+        call = _Call(tool, arguments, loop, future)
+        self._submit(call)
+        try:
+            return await future
+        except asyncio.CancelledError:
+            self._give_up(call)
+            raise
 
     def call_blocking(self, tool: str, arguments: bytes) -> Any:
         """Do the same from code that cannot await; a running loop stands still meanwhile."""
@@ -186,6 +192,7 @@ class Channel:
 
     def _make(self, call: _Call) -> None:
         self._last_id += 1
+        call.number = self._last_id
         self._open[self._last_id] = call
         text = b'{"type":"call","id":%d,"tool":"%b","arguments":%b}'
         self._outgoing.append(frame(text % (self._last_id, call.tool.encode(), call.arguments)))
@@ -195,6 +202,13 @@ class Channel:
             self._flush()
         elif call.loop is not None and len(self._outgoing) == 1:
             call.loop.call_soon(self._flush)
+
+    def _give_up(self, call: _Call) -> None:
+        """Tell the host that nobody waits for a call any more. Its answer still comes."""
+        with self._lock:
+            if self._running and call.number in self._open:
+                self._outgoing.append(frame(b'{"type":"cancel","id":%d}' % call.number))
+                self._flush()
 
     def _flush(self) -> None:
         with self._lock:
