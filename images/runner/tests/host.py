@@ -57,6 +57,7 @@ class Result:
     def __init__(self) -> None:
         self.output = b""
         self.calls: List[Dict[str, Any]] = []
+        self.cancelled: List[int] = []
         self.emitted: List[Any] = []
         self.done: Dict[str, Any] = {}
 
@@ -184,6 +185,9 @@ class Runner:
                 break
             if frame["type"] == "emit":
                 result.emitted.append(frame["value"])
+                continue
+            if frame["type"] == "cancel":
+                result.cancelled.append(frame["id"])
                 continue
             result.calls.append(frame)
             self._answer(frame, answer)
