@@ -212,6 +212,44 @@ func TestTheSupervisorHasNoRightsLeft(t *testing.T) {
 	}
 }
 
+func TestTheKernelTakesTheProgramFirstWhenMemoryRunsOut(t *testing.T) {
+	i := start(t, stubborn, sandbox.Spec{})
+	if _, err := io.ReadFull(i.Channel(), make([]byte, len("ready"))); err != nil {
+		t.Fatal(err)
+	}
+	supervisor := i.process.Process.Pid
+	score := func(pid string) string {
+		text, err := os.ReadFile("/proc/" + pid + "/oom_score_adj")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return strings.TrimSpace(string(text))
+	}
+	if got, want := score(strconv.Itoa(supervisor)), score("self"); got != want {
+		t.Errorf("the supervisor's score is %s, want %s", got, want)
+	}
+	tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", supervisor))
+	if err != nil {
+		t.Fatal(err)
+	}
+	children := ""
+	for _, task := range tasks {
+		text, err := os.ReadFile(task)
+		if err != nil {
+			t.Fatal(err)
+		}
+		children += string(text)
+	}
+	if children == "" {
+		t.Fatal("no runner found")
+	}
+	for _, child := range strings.Fields(children) {
+		if got := score(child); got != "1000" {
+			t.Errorf("the program's score is %s", got)
+		}
+	}
+}
+
 func TestAProgramCannotHarmItsSupervisorUnseen(t *testing.T) {
 	// The first process of a namespace ignores what it does not handle; if a
 	// signal does end it, the whole sandbox has ended.

@@ -38,6 +38,10 @@ func Init() {
 // supervise builds the sandbox around itself, starts the runner in it and
 // waits for its end. The kernel then kills what is left in the namespace.
 func supervise(control *os.File) error {
+	score, err := openOOMScore()
+	if err != nil {
+		return err
+	}
 	if err := detach(); err != nil {
 		return err
 	}
@@ -52,16 +56,12 @@ func supervise(control *os.File) error {
 	if err := confine(&p); err != nil {
 		return err
 	}
-	// The child inherits this thread: no capability, the filter, the limits.
-	runner, err := syscall.ForkExec(p.Argv[0], p.Argv, &syscall.ProcAttr{
-		Dir:   scratchDir,
-		Env:   []string{},
-		Files: []uintptr{0, 1, 2},
-		Sys:   &syscall.SysProcAttr{Setsid: true},
-	})
-	if err != nil {
-		// Not the kernel's refusal of a sandbox: this is about the interpreter.
-		return fmt.Errorf("start %s: %s", p.Argv[0], err.Error())
+	var runner int
+	if err := score.around(func() (err error) {
+		runner, err = startRunner(p.Argv)
+		return err
+	}); err != nil {
+		return err
 	}
 	// Until the host hears of the start it sends no program.
 	if err := bound(runner, p.Limits); err != nil {
@@ -75,6 +75,22 @@ func supervise(control *os.File) error {
 		return fmt.Errorf("report the start: %w", err)
 	}
 	return reports.Encode(reap(runner))
+}
+
+// startRunner starts Python. It inherits this thread: no capability, the
+// filter, the limits.
+func startRunner(argv []string) (pid int, err error) {
+	pid, err = syscall.ForkExec(argv[0], argv, &syscall.ProcAttr{
+		Dir:   scratchDir,
+		Env:   []string{},
+		Files: []uintptr{0, 1, 2},
+		Sys:   &syscall.SysProcAttr{Setsid: true},
+	})
+	if err != nil {
+		// Not the kernel's refusal of a sandbox: this is about the interpreter.
+		return 0, fmt.Errorf("start %s: %s", argv[0], err.Error())
+	}
+	return pid, nil
 }
 
 // detach cuts what ties the supervisor to the process that made it.
