@@ -16,6 +16,13 @@ import (
 	"github.com/ptc-mcp/ptc-mcp/internal/sandbox"
 )
 
+// errDied means that a supervisor ended without a word.
+var errDied = errors.New("the sandbox's first process died before it could start Python")
+
+// pipeBytes is the size asked for the pipes of the channel: large results pass
+// with fewer switches. It is what an ordinary user may have.
+const pipeBytes = 1 << 20
+
 // instance is one sandbox.
 type instance struct {
 	logger  *slog.Logger
@@ -36,7 +43,8 @@ type instance struct {
 	err    error
 }
 
-// newInstance makes the streams; the supervisor's ends go to files.
+// newInstance makes the streams; the supervisor's ends go to files. On failure
+// it returns those it has made.
 func newInstance(logger *slog.Logger, group *group, files *fileSet) (*instance, error) {
 	i := &instance{logger: logger, group: group, began: make(chan error, 1), ended: make(chan struct{})}
 	var channel, output *os.File
@@ -51,8 +59,7 @@ func newInstance(logger *slog.Logger, group *group, files *fileSet) (*instance, 
 		files.add(file)
 	}
 	if err != nil {
-		i.discard()
-		return nil, fmt.Errorf("native: make streams: %w", err)
+		return i, fmt.Errorf("native: make streams: %w", err)
 	}
 	return i, nil
 }
@@ -111,7 +118,7 @@ func (i *instance) follow() report {
 		var next report
 		if err := reports.Decode(&next); err != nil {
 			if first {
-				i.began <- errors.New("the sandbox's first process died before it could start Python")
+				i.began <- errDied
 			}
 			return last
 		}

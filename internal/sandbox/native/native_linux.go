@@ -21,7 +21,7 @@ type backend struct {
 	logger  *slog.Logger
 	command func(python string) []string // argv of the runner
 	running sync.WaitGroup               // sandboxes, and what is done in the background
-	spare   chan *group                  // at most one
+	reserve reserve
 
 	// preparing is held by who finds out what this machine offers; what it
 	// found is in prepared once that has succeeded.
@@ -53,7 +53,7 @@ func New(config Config) sandbox.Backend {
 func newBackend(python string, logger *slog.Logger) *backend {
 	return &backend{
 		python: python, logger: logger, command: runner.Command,
-		preparing: make(chan struct{}, 1), spare: make(chan *group, 1),
+		preparing: make(chan struct{}, 1),
 	}
 }
 
@@ -79,17 +79,17 @@ func (b *backend) Start(ctx context.Context, spec sandbox.Spec) (sandbox.Instanc
 	if err != nil {
 		return nil, err
 	}
-	return b.launch(ctx, state, withDefaults(spec), b.command(state.python.Executable))
+	i, err := b.startFromReserve(ctx, state, withDefaults(spec), b.command(state.python.Executable))
+	if err != nil {
+		return nil, err // not a nil *instance in the interface
+	}
+	return i, nil
 }
 
 // Close waits for the end of every sandbox. No Start may follow.
 func (b *backend) Close() error {
+	b.reserve.close()
 	b.running.Wait()
-	select {
-	case g := <-b.spare:
-		g.remove(b.logger)
-	default:
-	}
 	return nil
 }
 

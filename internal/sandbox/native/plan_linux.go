@@ -1,5 +1,15 @@
 package native
 
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/ptc-mcp/ptc-mcp/internal/sandbox"
+)
+
 // A plan is all that the supervisor needs to know, sent to it through the
 // control socket: not the command line or the environment, which others can
 // read.
@@ -79,3 +89,59 @@ const (
 // nobody is the user and group of the sandbox: the overflow ids, which own
 // nothing.
 const nobody = 65534
+
+// plan puts together what one supervisor is told.
+func (s *machineState) plan(spec sandbox.Spec, argv []string) *plan {
+	p := &plan{
+		Binds: slices.Clone(s.layout.binds),
+		Links: s.layout.links,
+		Masks: s.layout.masks,
+		Scratch: scratch{
+			Bytes: spec.ScratchBytes,
+			// One for each 4 KiB block: a full folder of tiny files.
+			Inodes: max(64, spec.ScratchBytes/4096),
+		},
+		Argv:   argv,
+		Filter: s.filter,
+		Limits: []limit{
+			{Resource: unix.RLIMIT_NOFILE, Value: uint64(spec.OpenFiles)},
+			{Resource: unix.RLIMIT_CORE, Value: 0},
+			{Resource: unix.RLIMIT_MEMLOCK, Value: 64 << 10},
+			{Resource: unix.RLIMIT_MSGQUEUE, Value: 0},
+			{Resource: unix.RLIMIT_NPROC, Value: uint64(spec.Processes), Shared: true},
+		},
+	}
+	if !s.groups.bounds(memoryController) {
+		memory := uint64(spec.MemoryBytes)
+		// The address space is larger than what is used: thread stacks, arenas.
+		p.Limits = append(p.Limits,
+			limit{Resource: unix.RLIMIT_DATA, Value: memory, RunnerOnly: true},
+			limit{Resource: unix.RLIMIT_AS, Value: 2*memory + 256<<20, RunnerOnly: true})
+	}
+	if !s.groups.bounds(cpuController) {
+		p.CPUs = choose(int(math.Ceil(spec.CPUs)))
+	}
+	if s.user.privileged {
+		for n := range p.Binds {
+			p.Binds[n].Tree = firstTreeFD + n // as openTrees opens them
+		}
+	}
+	return p
+}
+
+// choose picks processors at random among those this process may use; nil
+// means all of them.
+func choose(count int) []int {
+	var allowed unix.CPUSet
+	if err := unix.SchedGetaffinity(0, &allowed); err != nil || allowed.Count() <= count {
+		return nil
+	}
+	var cpus []int
+	for cpu := 0; len(cpus) < allowed.Count(); cpu++ {
+		if allowed.IsSet(cpu) {
+			cpus = append(cpus, cpu)
+		}
+	}
+	rand.Shuffle(len(cpus), func(i, j int) { cpus[i], cpus[j] = cpus[j], cpus[i] })
+	return cpus[:count]
+}

@@ -1,0 +1,86 @@
+package native
+
+import (
+	"context"
+	"errors"
+	"sync"
+
+	"github.com/ptc-mcp/ptc-mcp/internal/sandbox"
+)
+
+// A reserve holds one booted supervisor, without a plan, for the next start.
+// Namespaces, the start of a Go program and its packages, and moving a thread
+// into cgroups take longer than all that is left to do then.
+type reserve struct {
+	mutex  sync.Mutex
+	one    *instance
+	closed bool
+}
+
+// take returns the one in reserve, or nil. It may have died.
+func (r *reserve) take() *instance {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	i := r.one
+	r.one = nil
+	return i
+}
+
+// wanted says whether another one should be booted.
+func (r *reserve) wanted() bool {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	return r.one == nil && !r.closed
+}
+
+// put keeps one, or abandons it if there is no use for it.
+func (r *reserve) put(i *instance) {
+	r.mutex.Lock()
+	keep := r.one == nil && !r.closed
+	if keep {
+		r.one = i
+	}
+	r.mutex.Unlock()
+	if !keep {
+		i.abandon()
+	}
+}
+
+// close abandons the one in reserve; no other will be kept.
+func (r *reserve) close() {
+	r.mutex.Lock()
+	r.closed = true
+	r.mutex.Unlock()
+	if i := r.take(); i != nil {
+		i.abandon()
+	}
+}
+
+// startFromReserve launches with the supervisor in reserve, if there is one
+// that lives, and boots the next in the background.
+func (b *backend) startFromReserve(ctx context.Context, state *machineState, spec sandbox.Spec, argv []string) (*instance, error) {
+	defer b.running.Go(func() { b.refill(state) })
+	if i := b.reserve.take(); i != nil {
+		err := i.begin(ctx, spec, state.plan(spec, argv))
+		if err == nil {
+			return i, nil
+		}
+		if !errors.Is(err, errDied) {
+			return nil, err
+		}
+	}
+	return b.launch(ctx, state, spec, argv)
+}
+
+// refill boots a supervisor for the reserve.
+func (b *backend) refill(state *machineState) {
+	if !b.reserve.wanted() {
+		return
+	}
+	i, err := b.boot(state)
+	if err != nil {
+		b.logger.Debug("no sandbox in reserve", "error", err) // the next start says why
+		return
+	}
+	b.reserve.put(i)
+}
