@@ -255,7 +255,24 @@ func (c *calls) end(index, size int, failure *tool.Error) {
 		r.OutcomeUnknown = !r.ReadOnly && failure.OutcomeUnknown()
 		c.progress.Failed++
 	}
+	c.logCall(r)
 	c.report(r.Tool)
+}
+
+// logCall writes the call's line: a log that shows only the run would hide what
+// the run did.
+func (c *calls) logCall(r *Call) {
+	if !c.log.Enabled(c.ctx, slog.LevelInfo) {
+		return
+	}
+	attrs := []slog.Attr{slog.String("tool", r.Tool), slog.String("status", string(r.Status)), slog.Duration("took", r.Duration)}
+	if r.Kind != "" {
+		attrs = append(attrs, slog.String("kind", string(r.Kind)))
+	}
+	if r.OutcomeUnknown {
+		attrs = append(attrs, slog.Bool("outcome_unknown", true))
+	}
+	c.log.LogAttrs(c.ctx, slog.LevelInfo, "call", attrs...)
 }
 
 // statusOf tells a call that failed from one that was never sent and one that
@@ -322,6 +339,7 @@ func (c *calls) seal() {
 			r.Error = r.Tool + ": the run ended before the server answered"
 			r.Duration = now.Sub(c.began[i])
 			r.OutcomeUnknown = !r.ReadOnly
+			c.logCall(r)
 		case r.Status == CallRefused && r.Kind == "":
 			r.Kind = tool.KindCancelled
 			r.Error = r.Tool + ": the run ended before it was sent"

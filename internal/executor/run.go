@@ -3,6 +3,7 @@ package executor
 import (
 	"context"
 	"crypto/rand"
+	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -51,19 +52,16 @@ func New(backend sandbox.Backend, caller ToolCaller, limits Limits, logger *slog
 // unusable sandbox and a cancelled ctx are Outcomes too.
 func (e *Executor) Run(ctx context.Context, req Request) *Outcome {
 	r := e.newRun(req)
-	r.log.Debug("run starts", "source_bytes", len(req.Source))
+	r.log.Info("run starts", "source_sha256", fmt.Sprintf("%x", sha256.Sum256([]byte(req.Source))), "source_bytes", len(req.Source))
 	failure := r.execute(ctx)
 	o := r.outcome(failure)
-	r.log.Info("run ended", "ok", o.OK, "failure", failureKind(failure), "wall", o.Figures.Wall,
+	log := r.log
+	if failure != nil {
+		log = log.With("failure", failure.Kind)
+	}
+	log.Info("run ended", "ok", o.OK, "wall", o.Figures.Wall,
 		"calls", len(o.Calls), "output_bytes", o.Figures.OutputBytes, "tool_result_bytes", o.Figures.ToolResultBytes)
 	return o
-}
-
-func failureKind(f *Failure) FailureKind {
-	if f == nil {
-		return ""
-	}
-	return f.Kind
 }
 
 // run is the state of one Run.

@@ -1,8 +1,10 @@
 package integration
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -210,6 +212,29 @@ print("mcp__t__increment" in globals())
 		r := c.fails("print('never')\nawait mcp__t__increment()", "check", "")
 		if strings.Contains(r.Structured.Output, "never") {
 			t.Error("the program ran before its names were checked")
+		}
+	})
+}
+
+func TestFault22TheLogShowsTheProgramAndItsCalls(t *testing.T) {
+	inEach(t, func(t *testing.T, kind string) {
+		c := serve(t, on(t, kind).test("t", "echo").String())
+		source := "await mcp__t__echo(message='x')\ntry:\n    await mcp__t__fail(every=1)\nexcept ToolError:\n    pass"
+		c.output(source)
+		eventually(t, "the log has the run's end", func() bool { return strings.Contains(c.stderr.String(), "run ended") })
+		log := c.stderr.String()
+		started := regexp.MustCompile(`msg="run starts" run=(\w+) source_sha256=(\w+)`).FindStringSubmatch(log)
+		if started == nil || started[2] != fmt.Sprintf("%x", sha256.Sum256([]byte(source))) {
+			t.Fatalf("no line for the start of the run: %q", started)
+		}
+		for _, want := range []string{
+			`msg=call run=` + started[1] + ` tool=mcp__t__echo status=ok`,
+			`msg=call run=` + started[1] + ` tool=mcp__t__fail status=failed`,
+			`msg="run ended" run=` + started[1] + ` ok=true`,
+		} {
+			if !strings.Contains(log, want) {
+				t.Errorf("the log lacks %q", want)
+			}
 		}
 	})
 }
