@@ -71,7 +71,7 @@ func (i *instance) start(launcher string, state *machine, argv []string) (err er
 	if err != nil {
 		return err
 	}
-	i.process = exec.Command(launcher, arguments(text, definitions, argv)...)
+	i.process = exec.Command(launcher, arguments(text, definitions, argv)...) //nolint:noctx // ended by Close
 	i.process.Dir = i.folder.scratch()
 	i.process.Env = []string{}
 	i.process.Stdin, i.process.Stdout, i.process.Stderr = files[0], files[3], files[5]

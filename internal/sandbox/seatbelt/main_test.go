@@ -67,8 +67,12 @@ func standIn(args []string) error {
 		{Operation: "process-exec", Path: argv[0]},
 		{Operation: "file-write-create", Path: at + "/note"},
 	} {
-		if ok, err := profile.Allows(attempt); err != nil || !ok {
-			return fmt.Errorf("the profile does not allow %+v (%v)", attempt, err)
+		ok, err := profile.Allows(attempt)
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return fmt.Errorf("the profile does not allow %+v", attempt)
 		}
 	}
 	if environment := os.Environ(); len(environment) > 0 {
