@@ -3,6 +3,7 @@
 package native
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -35,14 +36,8 @@ func leftovers(t *testing.T) []string {
 		}
 		left = append(left, groups...)
 	}
-	tasks, err := filepath.Glob("/proc/self/task/*/children")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, task := range tasks {
-		if children, err := os.ReadFile(task); err == nil && len(children) > 0 {
-			left = append(left, "process "+string(children))
-		}
+	for _, child := range children(t, os.Getpid()) {
+		left = append(left, fmt.Sprintf("process %d", child))
 	}
 	return left
 }

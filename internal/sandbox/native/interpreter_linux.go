@@ -35,13 +35,17 @@ type interpreter struct {
 // An installation's own executable, if it has the usual name, is preferred to
 // what was started: that may be a copy in a virtual environment.
 const describe = `
-import os, sys, sysconfig
+import os, sys
 print("%d.%d" % sys.version_info[:2])
 own = os.path.join(sys.base_exec_prefix, "bin", "python%d.%d" % sys.version_info[:2])
 started = getattr(sys, "_base_executable", None) or sys.executable
 print(os.path.realpath(own if os.access(own, os.X_OK) else started))
-zones = (sysconfig.get_config_var("TZPATH") or "").split(os.pathsep)
-print(next((z for z in zones if os.path.isdir(z)), ""))
+zones = "/usr/share/zoneinfo"
+if not os.path.isdir(zones):
+    import sysconfig
+    zones = (sysconfig.get_config_var("TZPATH") or "").split(os.pathsep)
+    zones = next((z for z in zones if os.path.isdir(z)), "")
+print(zones)
 for entry in sys.path:
     if os.path.exists(entry):
         print(entry)

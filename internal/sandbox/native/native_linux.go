@@ -191,7 +191,7 @@ func (b *backend) try(ctx context.Context, state *machineState, python *interpre
 	}
 	state.python, state.layout = python, layout
 	instance, err := b.launch(ctx, state, withDefaults(sandbox.Spec{}),
-		[]string{python.Executable, "-I", "-S", "-B", "-c", "import json, asyncio"})
+		[]string{python.Executable, "-I", "-S", "-B", "-c", "import json, select, socket"})
 	if err != nil {
 		return err
 	}
