@@ -16,6 +16,7 @@ import (
 	"github.com/ptc-mcp/ptc-mcp/internal/sandbox"
 	"github.com/ptc-mcp/ptc-mcp/internal/sandbox/docker"
 	"github.com/ptc-mcp/ptc-mcp/internal/sandbox/native"
+	"github.com/ptc-mcp/ptc-mcp/internal/sandbox/seatbelt"
 	"github.com/ptc-mcp/ptc-mcp/internal/sandbox/unconfined"
 )
 
@@ -72,7 +73,10 @@ func backends(cfg *config.Config, logger *slog.Logger) []sandbox.Backend {
 		Host: cfg.Docker.Host, Image: cfg.Docker.Image, Runtime: cfg.Docker.Runtime, Pull: cfg.Docker.Pull,
 		Logger: logger,
 	})}
-	if runtime.GOOS == "linux" {
+	switch runtime.GOOS {
+	case "darwin":
+		list = append(list, seatbelt.New(seatbelt.Config{Python: cfg.Python.Path, Logger: logger}))
+	case "linux":
 		list = append(list, native.New(native.Config{Python: cfg.Python.Path, Logger: logger}))
 	}
 	return append(list, unconfined.New(unconfined.Config{Python: cfg.Python.Path, Logger: logger}))
