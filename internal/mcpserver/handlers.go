@@ -15,10 +15,13 @@ import (
 // The handlers never return an error: what goes wrong is for the model to read,
 // so it travels as a result with isError.
 
-func (s *Server) listCallableTools(_ context.Context, request mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+func (s *Server) listCallableTools(ctx context.Context, request mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	if _, err := readArguments(request); err != nil {
 		return mcp.NewToolResultError(err.Error()), nil
 	}
+	// A client that lists the tools right after the start means those of the
+	// servers that are connecting too, as a program that lists them does.
+	s.catalog.Prepare(ctx, tool.ListCallableTools+"()")
 	names := s.catalog.Names()
 	if names == nil {
 		names = []string{}

@@ -10,14 +10,15 @@ import (
 
 // guessWait bounds the wait for servers that a program may mean although it
 // names none of them.
-const guessWait = 5 * time.Second
+const guessWait = 3 * time.Second
 
 // Prepare returns the catalogue for a run of the program source. It first
 // waits, until ctx ends, for the servers that the program names and whose first
 // attempt to connect is still under way; each server's own deadlines bound
 // that. If the program calls a function that nothing defines, it may mean a
-// tool by its short name: then Prepare waits for all such servers, at most 5
-// seconds. Without such servers it only reads the present snapshot.
+// tool by its short name, and if it lists the tools, it means all: then Prepare
+// waits for all such servers, at most 3 seconds. Without such servers it only
+// reads the present snapshot.
 func (r *Registry) Prepare(ctx context.Context, source string) tool.Table {
 	unsettled := r.unsettled()
 	if len(unsettled) == 0 {

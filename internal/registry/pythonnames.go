@@ -11,7 +11,7 @@ import (
 // tool's: keywords, builtins of any Python from 3.9 to 3.14, and what the runner
 // defines.
 var pythonNames = func() map[string]bool {
-	names := map[string]bool{tool.ListCallableTools: true, tool.InspectTool: true, tool.ServerStatus: true}
+	names := map[string]bool{tool.InspectTool: true, tool.ServerStatus: true}
 	for _, name := range slices.Concat(pythonKeywords, strings.Fields(pythonBuiltins)) {
 		names[name] = true
 	}

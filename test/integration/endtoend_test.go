@@ -117,8 +117,7 @@ func TestRemoteServersOverBothTransports(t *testing.T) {
 			port := freePort(t)
 			url := fmt.Sprintf("http://127.0.0.1:%d%s", port, server.path)
 			stop := startEverything(t, server.mode, port)
-			kind := isolated[0]
-			c := serve(t, on(t, kind).remote("everything", transport, url).String())
+			c := serve(t, on(t, "docker").remote("everything", transport, url).String())
 			if got := c.output(`print(await mcp__everything__echo(message="over the wire"))`); got != "Echo: over the wire\n" {
 				t.Errorf("printed %q", got)
 			}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -99,13 +100,14 @@ func (c *configuration) String() string {
 	return b.String()
 }
 
-// isolated are the kinds of sandbox that these tests run in.
-var isolated = []string{"docker"}
-
-// inEach runs a test in every kind of sandbox.
+// inEach runs a test in every kind of sandbox that this system has.
 func inEach(t *testing.T, test func(t *testing.T, kind string)) {
 	t.Helper()
-	for _, kind := range isolated {
+	kinds := []string{"docker"}
+	if runtime.GOOS == "linux" {
+		kinds = append(kinds, "native")
+	}
+	for _, kind := range kinds {
 		t.Run(kind, func(t *testing.T) {
 			if kind == "docker" {
 				dockertest.Require(t)
