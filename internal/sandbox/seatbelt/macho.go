@@ -33,11 +33,17 @@ const (
 // machine. Anything else needs nothing: it is not for this loader.
 func readImage(path string) image {
 	var found image
-	file := openMachO(path)
-	if file == nil {
+	opened, err := os.Open(path)
+	if err != nil {
 		return found
 	}
-	defer file.Close()
+	defer opened.Close()
+	file, err := macho.NewFile(opened)
+	if err != nil {
+		if file = ofThisMachine(opened); file == nil {
+			return found
+		}
+	}
 	for _, load := range file.Loads {
 		if rpath, ok := load.(*macho.Rpath); ok {
 			found.rpaths = append(found.rpaths, rpath.Path)
@@ -50,30 +56,22 @@ func readImage(path string) image {
 	return found
 }
 
-func openMachO(path string) *macho.File {
-	if file, err := macho.Open(path); err == nil {
-		return file
-	}
-	opened, err := os.Open(path)
-	if err != nil {
-		return nil
-	}
+// ofThisMachine chooses among the images of a file with several, or returns nil.
+func ofThisMachine(opened *os.File) *macho.File {
 	fat, err := macho.NewFatFile(opened)
 	if err != nil {
-		_ = opened.Close()
 		return nil
 	}
 	want := macho.CpuAmd64
 	if runtime.GOARCH == "arm64" {
 		want = macho.CpuArm64
 	}
-	chosen := fat.Arches[0].File
 	for _, arch := range fat.Arches {
 		if arch.Cpu == want {
-			chosen = arch.File
+			return arch.File
 		}
 	}
-	return chosen
+	return fat.Arches[0].File // there is at least one, which Rosetta may run
 }
 
 func dylibName(order binary.ByteOrder, command []byte) string {
