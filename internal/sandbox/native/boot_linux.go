@@ -27,7 +27,7 @@ func (b *backend) launch(ctx context.Context, state *machineState, spec sandbox.
 }
 
 // boot makes the cgroups, the streams and a supervisor in its namespaces, which
-// waits for a plan. On failure nothing is left.
+// builds the root and waits for a plan. On failure nothing is left.
 func (b *backend) boot(state *machineState) (*instance, error) {
 	group, err := state.newGroup()
 	if err != nil {
@@ -45,6 +45,9 @@ func (b *backend) boot(state *machineState) (*instance, error) {
 		return nil, err
 	}
 	b.running.Go(i.watch)
+	// It fits into the socket. Not being able to send means that the supervisor
+	// has died: began says so.
+	_ = json.NewEncoder(i.control).Encode(state.rootPlan())
 	return i, nil
 }
 
@@ -122,7 +125,6 @@ func (i *instance) begin(ctx context.Context, spec sandbox.Spec, p *plan) error 
 	err := i.group.limit(spec)
 	if err == nil {
 		stop := context.AfterFunc(ctx, func() { _ = i.Close() })
-		// Not being able to send means that it has died: began says so.
 		_ = json.NewEncoder(i.control).Encode(p)
 		if err = <-i.began; err != nil {
 			err = explainHere(err)

@@ -5,6 +5,7 @@ package native
 import (
 	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
@@ -195,6 +196,40 @@ func TestASweepSparesLivingHosts(t *testing.T) {
 		if _, err := os.Stat(m.path); err != nil {
 			t.Error(err)
 		}
+	}
+}
+
+func TestAStartAfterAFailedOneLooksAgain(t *testing.T) {
+	b := newTestBackend(t, "print('fine')")
+	stale := *b.prepared.Load()
+	stale.layout = &layout{binds: []bind{{Source: "/nowhere", Target: "/nowhere"}}}
+	b.prepared.Store(&stale)
+	if _, err := b.Start(t.Context(), sandbox.Spec{}); !errors.Is(err, sandbox.ErrUnavailable) {
+		t.Fatalf("got %v, want unavailable", err)
+	}
+	i, err := b.Start(t.Context(), sandbox.Spec{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = i.Close() })
+	if out := readAll(t, i); out != "fine\n" {
+		t.Errorf("got %q", out)
+	}
+}
+
+func TestASupervisorInReserveThatDiedIsReplaced(t *testing.T) {
+	b := newTestBackend(t, "print('fine')")
+	b.refill(b.prepared.Load())
+	if err := b.reserve.one.process.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	i, err := b.Start(t.Context(), sandbox.Spec{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = i.Close() })
+	if out := readAll(t, i); out != "fine\n" {
+		t.Errorf("got %q", out)
 	}
 }
 

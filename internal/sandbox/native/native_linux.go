@@ -81,7 +81,12 @@ func (b *backend) Start(ctx context.Context, spec sandbox.Spec) (sandbox.Instanc
 	}
 	i, err := b.startFromReserve(ctx, state, withDefaults(spec), b.command(state.python.Executable))
 	if err != nil {
-		return nil, err // not a nil *instance in the interface
+		if ctx.Err() == nil {
+			// What was found may hold no longer, say after an upgrade of Python:
+			// the next start looks again.
+			b.prepared.CompareAndSwap(state, nil)
+		}
+		return nil, err
 	}
 	return i, nil
 }

@@ -10,13 +10,18 @@ import (
 	"github.com/ptc-mcp/ptc-mcp/internal/sandbox"
 )
 
-// A plan is all that the supervisor needs to know, sent to it through the
-// control socket: not the command line or the environment, which others can
-// read.
+// A rootPlan is what the supervisor needs to know to build the root, which is
+// the same for every start. It comes first on the control socket, and the plan
+// of the run when there is one: not on the command line or in the environment,
+// which others can read.
+type rootPlan struct {
+	Binds []bind
+	Links []link
+	Masks []string
+}
+
+// A plan is what the supervisor needs to know for one run.
 type plan struct {
-	Binds   []bind
-	Links   []link
-	Masks   []string
 	Scratch scratch
 	Limits  []limit
 	Argv    []string
@@ -90,12 +95,20 @@ const (
 // nothing.
 const nobody = 65534
 
-// plan puts together what one supervisor is told.
+// rootPlan puts together what every supervisor is told.
+func (s *machineState) rootPlan() *rootPlan {
+	p := &rootPlan{Binds: slices.Clone(s.layout.binds), Links: s.layout.links, Masks: s.layout.masks}
+	if s.user.privileged {
+		for n := range p.Binds {
+			p.Binds[n].Tree = firstTreeFD + n // as openTrees opens them
+		}
+	}
+	return p
+}
+
+// plan puts together what the supervisor of one run is told.
 func (s *machineState) plan(spec sandbox.Spec, argv []string) *plan {
 	p := &plan{
-		Binds: slices.Clone(s.layout.binds),
-		Links: s.layout.links,
-		Masks: s.layout.masks,
 		Scratch: scratch{
 			Bytes: spec.ScratchBytes,
 			// One for each 4 KiB block: a full folder of tiny files.
@@ -120,11 +133,6 @@ func (s *machineState) plan(spec sandbox.Spec, argv []string) *plan {
 	}
 	if !s.groups.bounds(cpuController) {
 		p.CPUs = choose(int(math.Ceil(spec.CPUs)))
-	}
-	if s.user.privileged {
-		for n := range p.Binds {
-			p.Binds[n].Tree = firstTreeFD + n // as openTrees opens them
-		}
 	}
 	return p
 }

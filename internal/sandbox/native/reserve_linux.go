@@ -9,8 +9,8 @@ import (
 )
 
 // A reserve holds one booted supervisor, without a plan, for the next start.
-// Namespaces, the start of a Go program and its packages, and moving a thread
-// into cgroups take longer than all that is left to do then.
+// Namespaces, the start of a Go program and its packages, the root, and moving
+// a thread into cgroups take longer than all that is left to do then.
 type reserve struct {
 	mutex  sync.Mutex
 	one    *instance

@@ -37,7 +37,7 @@ func openTree(b bind) (int, error) {
 
 // buildRoot replaces the root folder by a fresh one that holds what the plan
 // names. After it nothing of the host can be named any more.
-func buildRoot(p *plan) error {
+func buildRoot(p *rootPlan) error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return failedStep("make mounts private", err)
 	}
@@ -72,9 +72,6 @@ func buildRoot(p *plan) error {
 	if err := os.Mkdir(scratchDir, 0o700); err != nil {
 		return failedStep("make the scratch folder", err)
 	}
-	if err := mountTmpfs(scratchDir, dataAttr, p.Scratch.Bytes, p.Scratch.Inodes, "0700"); err != nil {
-		return err
-	}
 	readOnly := unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY}
 	if err := unix.MountSetattr(unix.AT_FDCWD, "/", 0, &readOnly); err != nil {
 		return failedStep("make the root read-only", err)
@@ -83,6 +80,11 @@ func buildRoot(p *plan) error {
 		return failedStep("set the host name", err)
 	}
 	return nil
+}
+
+// mountScratch mounts the one writable folder.
+func mountScratch(s scratch) error {
+	return mountTmpfs(scratchDir, dataAttr, s.Bytes, s.Inodes, "0700")
 }
 
 // enterEmptyRoot makes an empty tmpfs the root and drops the old one.

@@ -45,12 +45,21 @@ func supervise(control *os.File) error {
 	if err := detach(); err != nil {
 		return err
 	}
+	plans := json.NewDecoder(control)
+	var root rootPlan
+	if err := plans.Decode(&root); err != nil {
+		return fmt.Errorf("read the plan of the root: %w", err)
+	}
+	if err := buildRoot(&root); err != nil {
+		return err
+	}
+	// Here a supervisor in reserve waits; the host's death ends the wait.
 	var p plan
-	if err := json.NewDecoder(control).Decode(&p); err != nil {
+	if err := plans.Decode(&p); err != nil {
 		return fmt.Errorf("read the plan: %w", err)
 	}
 	exitWithHost(control)
-	if err := buildRoot(&p); err != nil {
+	if err := mountScratch(p.Scratch); err != nil {
 		return err
 	}
 	if err := confine(&p); err != nil {
