@@ -23,10 +23,13 @@ func processStarted(pid int) (started string, known bool) {
 	return fmt.Sprintf("%d.%06d", at.Sec, at.Usec), true
 }
 
-// The system call behind proc_pid_rusage(3), which is what Activity Monitor
-// shows as memory: private pages, compressed and swapped ones included
-// (<libproc.h>, <sys/resource.h>, and bsd/sys/proc_info_private.h of xnu).
+// The system call behind proc_pid_rusage(3), as libproc makes it. Its answer is
+// what Activity Monitor shows as memory: private pages, compressed and swapped
+// ones included (<libproc.h>, <sys/resource.h>, bsd/sys/proc_info_private.h of
+// xnu). Apple promises libproc only, which Go cannot call without C; so Probe
+// looks whether this works before memory is said to be limited.
 const (
+	sysProcInfo           = 336
 	procInfoCallPidRusage = 9
 	rusageInfoV0          = 0
 	rusageInfoV0Bytes     = 96
@@ -36,7 +39,7 @@ const (
 // memoryUsed returns the bytes of memory that a process of this user takes up.
 func memoryUsed(pid int) (int64, error) {
 	var info [rusageInfoV0Bytes]byte
-	_, _, errno := unix.Syscall6(unix.SYS_PROC_INFO, procInfoCallPidRusage, uintptr(pid), rusageInfoV0, 0,
+	_, _, errno := unix.Syscall6(sysProcInfo, procInfoCallPidRusage, uintptr(pid), rusageInfoV0, 0,
 		uintptr(unsafe.Pointer(&info[0])), 0)
 	if errno != 0 {
 		return 0, fmt.Errorf("memory of process %d: %w", pid, errno)
