@@ -16,13 +16,13 @@ func TestFault01OutputThatIsNotText(t *testing.T) {
 	inEach(t, func(t *testing.T, kind string) {
 		c := serve(t, on(t, kind).String())
 		for code, want := range map[string]string{
-			`print("\ud800")`:                                                                      `\ud800` + "\n",
-			`import os; os.write(1, b"a\xff\xfeb\n")`:                                              "a\uFFFDb\n",
-			`import subprocess; subprocess.run(["/bin/echo", "-n", b"\xc3("])`:                     "\uFFFD(",
-			`import sys; sys.stderr.write("err\n"); print("out")`:                                  "err\nout\n",
-			`print("\x00\x1b[31m\u2028end")`:                                                       "\x00\x1b[31m\u2028end\n",
-			`import sys; sys.stdout.buffer.write(b"raw\n"); print("cooked")`:                       "raw\ncooked\n",
-			`import os; print("a"); os.fork() or (print("b"), os._exit(0)); os.wait(); print("c")`: "a\nb\nc\n",
+			`print("\ud800")`:                         `\ud800` + "\n",
+			`import os; os.write(1, b"a\xff\xfeb\n")`: "a\uFFFDb\n",
+			`import subprocess, sys; subprocess.run([sys.executable, "-Sc", "import os; os.write(2, bytes([195, 40]))"])`: "\uFFFD(",
+			`import sys; sys.stderr.write("err\n"); print("out")`:                                                         "err\nout\n",
+			`print("\x00\x1b[31m\u2028end")`:                                                                              "\x00\x1b[31m\u2028end\n",
+			`import sys; sys.stdout.buffer.write(b"raw\n"); print("cooked")`:                                              "raw\ncooked\n",
+			`import os; print("a"); os.fork() or (print("b"), os._exit(0)); os.wait(); print("c")`:                        "a\nb\nc\n",
 		} {
 			if got := c.output(code); got != want {
 				t.Errorf("%s\ngave %q, want %q", code, got, want)
