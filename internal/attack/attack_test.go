@@ -95,6 +95,17 @@ func TestTheVerdictFollowsFromTheOutcome(t *testing.T) {
 	}
 }
 
+func TestWhatAProgramSaysCannotCommandATerminal(t *testing.T) {
+	a := Attack{Name: "x", Ends: []End{EndReport}}
+	output := `{"attack":"x","succeeded":true,"detail":"\u001b]0;owned\u0007\nsecond","attempts":[{"what":"a\u001b[2J","detail":"\u009b"}]}`
+	got := a.Judge(&executor.Outcome{OK: true, Output: output}, Limits{OutputBytes: 1000}, sandbox.Capabilities{})
+	for _, text := range []string{got.Seen, got.Attempts[0].What, got.Attempts[0].Detail} {
+		if strings.ContainsAny(text, "\x1b\x07\u009b\n") {
+			t.Errorf("%q is shown as it is", text)
+		}
+	}
+}
+
 // EndDied is one of the kinds of failure that a header may name.
 const EndDied = End(executor.FailDied)
 

@@ -89,8 +89,10 @@ func Lay(ctx context.Context, limits Limits) (*Bait, error) {
 	b := &Bait{
 		Token:   hex.EncodeToString(random[:]),
 		Limits:  limits,
-		Objects: map[string][2]any{},
 		Tool:    "mcp__attack__bait",
+		Objects: map[string][2]any{},
+		// Lists, not null, for programs that go through them.
+		Engines: []string{}, Homes: []string{}, Devices: []string{}, Environment: []string{},
 	}
 	for _, lay := range []func(context.Context) error{b.layFiles, b.layNetwork, b.laySockets, b.layProcess} {
 		if err := lay(ctx); err != nil {

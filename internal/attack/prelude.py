@@ -25,12 +25,16 @@ def attempt(what, function, root=False):
     succeeded, code = False, ""
     try:
         got = function()
-        succeeded, detail = bool(got), str(got or "nothing came of it")
+        succeeded, detail = bool(got), str(got or "did not work")
     except Absent as reason:
         code, detail = "ABSENT", str(reason)
     except OSError as error:
-        code = errno.errorcode.get(error.errno, str(error.errno))
-        detail = code
+        cause = error
+        while isinstance(getattr(cause, "reason", None), Exception):  # urllib wraps the kernel's error
+            cause = cause.reason
+        number = getattr(cause, "errno", None)
+        code = errno.errorcode.get(number, "")
+        detail = code or str(cause) or type(cause).__name__
     except Exception as error:
         detail = type(error).__name__ + ": " + str(error)
     ATTEMPTS.append({"what": what, "succeeded": succeeded, "detail": detail[:200], "errno": code, "root": root})
@@ -41,7 +45,7 @@ def report():
     """Print the account, as the one line of JSON that the host looks for."""
     worked = [a for a in ATTEMPTS if a["succeeded"]]
     told = worked or ATTEMPTS
-    detail = "; ".join(a["what"] + ": " + a["detail"] for a in told[:3])
+    detail = "; ".join(a["what"] + ": " + a["detail"] for a in told[:3]) or "gained nothing"
     if len(told) > 3:
         detail += "; and %d more" % (len(told) - 3)
     account = {"attack": BAIT["attack"], "succeeded": bool(worked), "detail": detail, "attempts": ATTEMPTS}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"github.com/ptc-mcp/ptc-mcp/internal/executor"
 	"github.com/ptc-mcp/ptc-mcp/internal/sandbox"
@@ -89,7 +90,7 @@ func (a Attack) Judge(outcome *executor.Outcome, limits Limits, is sandbox.Capab
 	switch {
 	case outcome.Error != nil:
 		end = End(outcome.Error.Kind)
-		r.Seen = "ended by " + string(end) + ": " + firstLine(outcome.Error.Message)
+		r.Seen = string(end) + ": " + outcome.Error.Message
 	case told:
 		end = EndReport
 		r.Seen = account.Detail
@@ -110,6 +111,10 @@ func (a Attack) Judge(outcome *executor.Outcome, limits Limits, is sandbox.Capab
 		r.Verdict = Unclear
 	default:
 		r.Verdict = Contained
+	}
+	r.Seen = clean(r.Seen)
+	for i := range r.Attempts {
+		r.Attempts[i].What, r.Attempts[i].Detail = clean(r.Attempts[i].What), clean(r.Attempts[i].Detail)
 	}
 	return r
 }
@@ -134,11 +139,11 @@ func (a Attack) claimed(backend string, is sandbox.Capabilities) bool {
 func (a Attack) expected() string {
 	words := map[End]string{
 		EndReport:                  "fails",
-		EndSilent:                  "run ends, sandbox removed",
+		EndSilent:                  "ends",
 		End(executor.FailMemory):   "out of memory",
-		End(executor.FailTimeout):  "stopped at the time limit",
-		End(executor.FailDied):     "own run dies",
-		End(executor.FailProtocol): "stopped for its frames",
+		End(executor.FailTimeout):  "timeout",
+		End(executor.FailDied):     "dies",
+		End(executor.FailProtocol): "bad frames",
 	}
 	list := make([]string, len(a.Ends))
 	for i, end := range a.Ends {
@@ -147,7 +152,19 @@ func (a Attack) expected() string {
 	return strings.Join(list, " or ")
 }
 
-func firstLine(text string) string {
+// clean makes one line of what a hostile program says, without a character
+// that a terminal would obey, and not too long.
+func clean(text string) string {
+	const most = 300
 	line, _, _ := strings.Cut(text, "\n")
+	line = strings.Map(func(r rune) rune {
+		if !unicode.IsPrint(r) {
+			return '�'
+		}
+		return r
+	}, line)
+	if runes := []rune(line); len(runes) > most {
+		return string(runes[:most]) + "…"
+	}
 	return line
 }
