@@ -85,6 +85,7 @@ func (b *backend) Start(ctx context.Context, spec sandbox.Spec) (sandbox.Instanc
 			// What was found may hold no longer, say after an upgrade of Python:
 			// the next start looks again.
 			b.prepared.CompareAndSwap(state, nil)
+			b.reserve.drop()
 		}
 		return nil, err
 	}

@@ -2,7 +2,6 @@ package native
 
 import (
 	"context"
-	"errors"
 	"sync"
 
 	"github.com/ptc-mcp/ptc-mcp/internal/sandbox"
@@ -51,25 +50,35 @@ func (r *reserve) close() {
 	r.mutex.Lock()
 	r.closed = true
 	r.mutex.Unlock()
+	r.drop()
+}
+
+// drop abandons the one in reserve, if any.
+func (r *reserve) drop() {
 	if i := r.take(); i != nil {
 		i.abandon()
 	}
 }
 
 // startFromReserve launches with the supervisor in reserve, if there is one
-// that lives, and boots the next in the background.
+// that is of use, and boots the next in the background.
 func (b *backend) startFromReserve(ctx context.Context, state *machineState, spec sandbox.Spec, argv []string) (*instance, error) {
-	defer b.running.Go(func() { b.refill(state) })
-	if i := b.reserve.take(); i != nil {
-		err := i.begin(ctx, spec, state.plan(spec, argv))
-		if err == nil {
-			return i, nil
+	i := b.reserve.take()
+	if i != nil {
+		// Whatever is wrong with it may not be wrong with a new one.
+		if err := i.begin(ctx, spec, state.plan(spec, argv)); err != nil {
+			b.logger.Debug("sandbox in reserve of no use", "error", err)
+			i = nil
 		}
-		if !errors.Is(err, errDied) {
+	}
+	if i == nil {
+		var err error
+		if i, err = b.launch(ctx, state, spec, argv); err != nil {
 			return nil, err
 		}
 	}
-	return b.launch(ctx, state, spec, argv)
+	b.running.Go(func() { b.refill(state) })
+	return i, nil
 }
 
 // refill boots a supervisor for the reserve.
