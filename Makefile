@@ -1,5 +1,6 @@
 # Everything a contributor runs. `make demo` and `make test` set up what they
-# need by themselves: a Docker engine, an image with Python, npm servers.
+# need by themselves: npm servers, and for the tests a Docker engine and images
+# with Python.
 
 SHELL       := bash
 .SHELLFLAGS := -euo pipefail -c
@@ -29,7 +30,7 @@ setup: ## Make sure of a Docker engine, an image with Python and the npm servers
 	@test/setup/image.sh >/dev/null
 	@test/setup/npm.sh
 
-demo: build setup ## Run examples/demo: many calls of real servers, five lines of output
+demo: build ## Run examples/demo: many calls of real servers, five lines of output
 	@examples/demo/run.sh
 
 test: setup vet test-runner test-go ## Run all tests, with the race detector

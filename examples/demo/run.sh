@@ -1,12 +1,28 @@
 #!/usr/bin/env bash
-# Runs the demo with the image that setting up found or built. Called by
-# `make demo`.
+# Runs the demo in the best sandbox that is ready: containers where an engine
+# has an image with Python, else the system's own (native on Linux). It installs
+# the npm servers, and a Python where there is none. Called by `make demo`.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+# shellcheck source=test/setup/setup.sh
+. test/setup/setup.sh
+
+test/setup/npm.sh
+build_docker_api
 
 config=examples/demo/config.yaml
-image=$(test/setup/image.sh)
-if [ "$image" != python:3.12-slim ]; then
+image=
+for ref in python:3.12-slim "$(cat .cache/image 2>/dev/null || true)" ptc-mcp/python-offline:bookworm; do
+  if [ -n "$ref" ] && docker_api has "$ref" 2>/dev/null; then
+    image=$ref
+    break
+  fi
+done
+if [ -z "$image" ] && ! command -v python3 >/dev/null; then
+  can_install || fail "there is neither a Docker engine with an image nor a Python here: install one of them"
+  install_packages python3
+fi
+if [ -n "$image" ] && [ "$image" != python:3.12-slim ]; then
   { cat "$config" && printf '\ndocker:\n  image: %s\n' "$image"; } >.cache/demo.yaml
   config=.cache/demo.yaml
 fi

@@ -148,7 +148,7 @@ func (b *Backend) startPull(e *engine) *pull {
 		err := b.pull(b.life, e, p)
 		if err != nil {
 			err = imageMissing(b.config.Image, err)
-			b.config.Logger.Error("image not pulled", slog.String("image", b.config.Image), slog.Any("error", err))
+			b.config.Logger.Debug("image not pulled", slog.String("image", b.config.Image), slog.Any("error", err))
 		} else {
 			b.config.Logger.Info("image pulled", slog.String("image", b.config.Image))
 		}
