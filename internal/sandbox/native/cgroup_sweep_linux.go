@@ -2,11 +2,16 @@ package native
 
 import (
 	"bufio"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
+	"time"
+
+	"golang.org/x/sys/unix"
 )
 
 // groupPrefix starts the names of this project's cgroups.
@@ -19,8 +24,9 @@ func owner() string {
 }
 
 // sweep removes what processes that are gone left behind. Their sandboxes died
-// with them, so the folders are empty; the kernel refuses to remove others.
-func (hs hierarchies) sweep() {
+// with them, so the folders are empty, or will be: it returns those that the
+// kernel still refuses to remove.
+func (hs hierarchies) sweep() (busy []string) {
 	for _, h := range hs {
 		entries, err := os.ReadDir(h.dir)
 		if err != nil {
@@ -32,9 +38,28 @@ func (hs hierarchies) sweep() {
 				continue
 			}
 			if pid, err := strconv.Atoi(parts[2]); err == nil && startTime(pid) != parts[3] {
-				_ = os.Remove(filepath.Join(h.dir, entry.Name()))
+				path := filepath.Join(h.dir, entry.Name())
+				if err := os.Remove(path); errors.Is(err, unix.EBUSY) {
+					busy = append(busy, path)
+				}
 			}
 		}
+	}
+	return busy
+}
+
+// A killed host's sandboxes end within milliseconds; a loaded machine, with
+// processes that hold much memory, may take some seconds.
+const (
+	sweepTries = 250
+	sweepEvery = 20 * time.Millisecond
+)
+
+// sweepAgain removes the folders that a sweep found busy, as they fall empty.
+func sweepAgain(busy []string) {
+	for try := 0; try < sweepTries && len(busy) > 0; try++ {
+		time.Sleep(sweepEvery)
+		busy = slices.DeleteFunc(busy, func(path string) bool { return !errors.Is(os.Remove(path), unix.EBUSY) })
 	}
 }
 
@@ -47,7 +72,8 @@ func pidNamespace() string {
 	return strings.Trim(link, "pid:[]")
 }
 
-// startTime is when a process started, in clock ticks since boot, or "".
+// startTime is when a process started, in clock ticks since boot, or "" if it
+// has ended, even where nobody has asked for its end yet.
 func startTime(pid int) string {
 	file, err := os.Open(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
@@ -57,7 +83,7 @@ func startTime(pid int) string {
 	line, _ := bufio.NewReader(file).ReadString('\n')
 	// The name, field 2, may hold anything, even ")".
 	fields := strings.Fields(line[strings.LastIndexByte(line, ')')+1:])
-	if len(fields) < 20 {
+	if len(fields) < 20 || fields[0] == "Z" || fields[0] == "X" {
 		return ""
 	}
 	return fields[19] // field 22 of proc_pid_stat(5)

@@ -119,6 +119,11 @@ func openProcess(t *testing.T, pid int) int {
 }
 
 func TestTheSandboxDiesWithAHostThatIsKilled(t *testing.T) {
+	// First, because finding out about the machine sweeps.
+	state, err := machineOnce()
+	if err != nil {
+		t.Fatal(err)
+	}
 	cmd := exec.CommandContext(t.Context(), "/proc/self/exe")
 	cmd.Env = append(os.Environ(), doomedHost+"=1")
 	cmd.Stderr = os.Stderr
@@ -155,10 +160,6 @@ func TestTheSandboxDiesWithAHostThatIsKilled(t *testing.T) {
 
 	// A supervisor ends only after all processes of its namespace have; then
 	// the next host can remove the cgroups.
-	state, err := machineOnce()
-	if err != nil {
-		t.Fatal(err)
-	}
 	left := func() (paths []string) {
 		for _, h := range state.groups {
 			found, err := filepath.Glob(filepath.Join(h.dir, owner+".*"))

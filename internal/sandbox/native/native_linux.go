@@ -150,7 +150,9 @@ func (b *backend) prepare(ctx context.Context) (*machineState, error) {
 	}
 	state := &machineState{user: sandboxUser(), owner: owner()}
 	for _, h := range findHierarchies() {
-		hierarchies{h}.sweep()
+		if busy := (hierarchies{h}).sweep(); len(busy) > 0 {
+			b.running.Go(func() { sweepAgain(busy) })
+		}
 		if err := b.rehearse(state, h); err != nil {
 			b.logger.Debug("cgroup hierarchy not used", "path", h.dir, "error", err)
 			continue
