@@ -21,7 +21,7 @@ GOLANGCI := $(shell command -v golangci-lint || echo .cache/bin/golangci-lint)
 export TESTCONTAINERS_RYUK_DISABLED := true
 export PTC_MCP_REQUIRE_DOCKER := 1
 
-.PHONY: build setup demo test test-go test-runner vet lint fmt cover fuzz bench cross image clean help
+.PHONY: build setup demo test test-go soak test-runner vet lint fmt cover fuzz bench cross image clean help
 
 build: ## Build bin/ptc-mcp
 	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/ptc-mcp ./cmd/ptc-mcp
@@ -39,6 +39,9 @@ test-go: setup
 	@test/setup/toolchain.sh
 	@for suite in $(SUITES); do test/setup/image.sh $$suite >/dev/null; done
 	PTC_MCP_TEST_IMAGE=$$(test/setup/image.sh) go test -race -timeout 18m ./...
+
+soak: setup ## Kill sandboxes and ptc-mcp at random through 1,000 runs; nothing may be left
+	PTC_MCP_TEST_IMAGE=$$(test/setup/image.sh) PTC_MCP_SOAK_RUNS=1000 go test -race -timeout 60m -count 1 -v -run 'SuddenDeaths|OutlivesItsEngine|EngineIsRestarted' ./test/escape
 
 test-runner:
 	@test/setup/toolchain.sh
