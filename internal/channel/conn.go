@@ -83,7 +83,10 @@ type Conn struct {
 	w      io.Writer
 	limits Limits
 
-	write sync.Mutex // held for one frame
+	write sync.Mutex // held for one write
+
+	joining sync.Mutex // guards waiting
+	waiting *batch     // frames that will be written together, nil if none
 
 	open   sync.Mutex // guards lastID and calls
 	lastID int64
@@ -281,8 +284,59 @@ func (c *Conn) reply(id int64, head, value, tail []byte) error {
 	return c.send(head, value, tail)
 }
 
+// batch is frames that go out in one write. It grows while an earlier write is
+// under way.
+type batch struct {
+	frames []byte
+	done   chan struct{} // closed when they are written
+	err    error
+}
+
+// send writes one frame and returns when that is done.
 func (c *Conn) send(head, value, tail []byte) error {
+	n := len(head) + len(value) + len(tail)
+	if n >= joinBelow {
+		return c.sendLarge(n, head, value, tail)
+	}
+	c.joining.Lock()
+	b := c.waiting
+	first := b == nil
+	if first {
+		b = &batch{done: make(chan struct{})}
+		c.waiting = b
+	}
+	b.frames, _ = appendHeader(b.frames, n) // it is below joinBelow
+	b.frames = append(append(append(b.frames, head...), value...), tail...)
+	c.joining.Unlock()
+	if !first {
+		<-b.done
+		return b.err
+	}
+
+	c.write.Lock()
+	c.joining.Lock()
+	c.waiting = nil // whoever comes now begins the next
+	c.joining.Unlock()
+	_, b.err = c.w.Write(b.frames)
+	c.write.Unlock()
+	close(b.done)
+	return b.err
+}
+
+func (c *Conn) sendLarge(n int, head, value, tail []byte) error {
+	start, err := appendHeader(make([]byte, 0, headerBytes+len(head)), n)
+	if err != nil {
+		return err
+	}
 	c.write.Lock()
 	defer c.write.Unlock()
-	return writeFrame(c.w, head, value, tail)
+	for _, part := range [][]byte{append(start, head...), value, tail} {
+		if len(part) == 0 {
+			continue
+		}
+		if _, err := c.w.Write(part); err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -7,8 +7,11 @@ import (
 	"errors"
 	"io"
 	"os"
+	"reflect"
 	"strings"
+	"sync"
 	"testing"
+	"unicode/utf8"
 )
 
 var testLimits = Limits{FrameBytes: 1 << 20, EmitBytes: 1 << 10, OpenCalls: 4}
@@ -110,6 +113,67 @@ func TestEachCallIsAnsweredOnceWithItsRawValue(t *testing.T) {
 	}
 }
 
+// Frames of many goroutines arrive whole, those of a large value among them.
+func TestFramesWrittenTogetherStayWhole(t *testing.T) {
+	r, w := io.Pipe()
+	c := New(struct {
+		io.Reader
+		io.Writer
+	}{nil, w}, testLimits)
+	const calls = 500
+	for id := range int64(calls) {
+		c.calls[id] = struct{}{}
+	}
+	var group sync.WaitGroup
+	for id := range int64(calls) {
+		value := json.RawMessage(`"` + strings.Repeat("x", int(id)%7*20_000) + `"`)
+		group.Go(func() {
+			if err := c.Result(id, value); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	seen := map[int64]bool{}
+	for range calls {
+		body, err := readFrame(r, 1<<20)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var frame struct {
+			ID    int64
+			Value string
+		}
+		if err := json.Unmarshal(body, &frame); err != nil {
+			t.Fatal(err)
+		}
+		if len(frame.Value) != int(frame.ID)%7*20_000 || seen[frame.ID] {
+			t.Errorf("call %d: %d bytes, seen %v", frame.ID, len(frame.Value), seen[frame.ID])
+		}
+		seen[frame.ID] = true
+	}
+	group.Wait()
+}
+
+// Splitting agrees with encoding/json on whatever is valid.
+func TestSplittingAnObjectKeepsEveryValue(t *testing.T) {
+	for _, text := range []string{
+		`{}`, ` { } `, `{"a":1}`, `{"a":"}\"","b":[{"c":[1,2,{"d":"]"}]}] , "e" : null,"\u0066":-1.5e3 }`,
+		`{"a":true,"b":{"x":1},"c":"" }`, "{\n\t\"a\" :\r 1 }", `{"a":[],"b":{}}`,
+	} {
+		var want map[string]json.RawMessage
+		if err := json.Unmarshal([]byte(text), &want); err != nil {
+			t.Fatal(err)
+		}
+		got := map[string]json.RawMessage{}
+		if err := splitObject([]byte(text), func(k string, v json.RawMessage) error { got[k] = v; return nil }); err != nil {
+			t.Error(err)
+		}
+		if !reflect.DeepEqual(got, want) {
+			t.Errorf("%s gave %q, want %q", text, got, want)
+		}
+	}
+}
+
 func TestAnAnsweredCallMakesRoomForAnother(t *testing.T) {
 	r, w := io.Pipe()
 	c := New(struct {
@@ -150,6 +214,9 @@ func FuzzServe(f *testing.F) {
 	f.Add(frames(`{"type":"done","outcome":"error","error":{"kind":"check"}}`))
 	f.Add([]byte{0, 0, 0, 5, '{', '"', 0xff})
 	f.Fuzz(func(t *testing.T, data []byte) {
+		if len(data) > 4 && json.Valid(data[4:]) && utf8.Valid(data[4:]) {
+			checkSplit(t, data[4:])
+		}
 		var h handler
 		_, err := New(&stream{Reader: bytes.NewReader(data)}, testLimits).Serve(&h)
 		if err != nil && !errors.Is(err, ErrViolation) && !errors.Is(err, io.EOF) {
@@ -166,6 +233,18 @@ func FuzzServe(f *testing.F) {
 			}
 		}
 	})
+}
+
+// checkSplit compares splitObject with encoding/json on a valid text.
+func checkSplit(t *testing.T, text []byte) {
+	t.Helper()
+	var want map[string]json.RawMessage
+	wantErr := json.Unmarshal(text, &want) != nil || want == nil
+	got := map[string]json.RawMessage{}
+	gotErr := splitObject(text, func(k string, v json.RawMessage) error { got[k] = v; return nil }) != nil
+	if gotErr != wantErr || !gotErr && !reflect.DeepEqual(got, want) {
+		t.Errorf("%q gave %q (error %v), want %q (error %v)", text, got, gotErr, want, wantErr)
+	}
 }
 
 // BenchmarkRoundTrip measures the host's own part of one call: a frame read and

@@ -7,7 +7,6 @@
 package channel
 
 import (
-	"bytes"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -73,34 +72,18 @@ func decode(body []byte) (fields, error) {
 	if err := checkDepth(body); err != nil {
 		return fields{}, err
 	}
-	dec := json.NewDecoder(bytes.NewReader(body))
-	if tok, err := dec.Token(); err != nil || tok != json.Delim('{') {
-		return fields{}, violation("frame is not a JSON object")
+	if !json.Valid(body) {
+		return fields{}, violation("frame is not one valid JSON value")
 	}
 	f := fields{values: make(map[string]json.RawMessage, 4)}
-	for dec.More() {
-		tok, err := dec.Token()
-		if err != nil {
-			return fields{}, violation("frame is not valid JSON: %v", err)
-		}
-		key, ok := tok.(string)
-		if !ok {
-			return fields{}, violation("frame is not valid JSON")
-		}
-		var value json.RawMessage
-		if err := dec.Decode(&value); err != nil {
-			return fields{}, violation("frame is not valid JSON: %v", err)
-		}
+	if err := splitObject(body, func(key string, value json.RawMessage) error {
 		if _, twice := f.values[key]; twice {
-			return fields{}, violation("key %.40q appears twice", key)
+			return violation("key %.40q appears twice", key)
 		}
 		f.values[key] = value
-	}
-	if _, err := dec.Token(); err != nil {
-		return fields{}, violation("frame is not valid JSON: %v", err)
-	}
-	if _, err := dec.Token(); !errors.Is(err, io.EOF) {
-		return fields{}, violation("frame holds more than one JSON value")
+		return nil
+	}); err != nil {
+		return fields{}, err
 	}
 	if err := json.Unmarshal(f.values["type"], &f.kind); err != nil {
 		return fields{}, violation("frame has no type")
@@ -109,7 +92,8 @@ func decode(body []byte) (fields, error) {
 	return f, nil
 }
 
-// checkDepth bounds the nesting before any recursive decoder sees the frame.
+// checkDepth bounds the nesting before any recursive decoder sees the frame. It
+// runs before the frame is known to be valid.
 func checkDepth(body []byte) error {
 	depth, inString := 0, false
 	for i := 0; i < len(body); i++ {
@@ -134,6 +118,79 @@ func checkDepth(body []byte) error {
 	return nil
 }
 
+// splitObject hands each key of an object and its raw value to add. The text
+// must be valid JSON; that it is an object is checked.
+func splitObject(text []byte, add func(key string, value json.RawMessage) error) error {
+	i := skipSpace(text, 0)
+	if text[i] != '{' {
+		return violation("frame is not a JSON object")
+	}
+	for i = skipSpace(text, i+1); text[i] != '}'; {
+		end := stringEnd(text, i)
+		var key string
+		if err := json.Unmarshal(text[i:end], &key); err != nil {
+			return violation("frame has an unreadable key: %v", err)
+		}
+		start := skipSpace(text, skipSpace(text, end)+1) // past the colon
+		end = valueEnd(text, start)
+		if err := add(key, text[start:end:end]); err != nil {
+			return err
+		}
+		if i = skipSpace(text, end); text[i] == ',' {
+			i = skipSpace(text, i+1)
+		}
+	}
+	return nil
+}
+
+func skipSpace(text []byte, i int) int {
+	for text[i] == ' ' || text[i] == '\t' || text[i] == '\n' || text[i] == '\r' {
+		i++
+	}
+	return i
+}
+
+// stringEnd is the index after the string that begins at i.
+func stringEnd(text []byte, i int) int {
+	for i++; text[i] != '"'; i++ {
+		if text[i] == '\\' {
+			i++
+		}
+	}
+	return i + 1
+}
+
+// valueEnd is the index after the value that begins at i.
+func valueEnd(text []byte, i int) int {
+	for depth := 0; ; {
+		switch text[i] {
+		case '"':
+			i = stringEnd(text, i)
+		case '{', '[':
+			depth++
+			i++
+		case '}', ']':
+			if depth == 0 { // of the object around a number or literal
+				return i
+			}
+			depth--
+			i++
+		case ',', ' ', '\t', '\n', '\r':
+			if depth == 0 {
+				return i
+			}
+			i++
+			continue
+		default: // of a number or literal, or a colon inside the value
+			i++
+			continue
+		}
+		if depth == 0 {
+			return i
+		}
+	}
+}
+
 // take unmarshals each named key into its target and insists that the frame
 // holds exactly those.
 func (f fields) take(targets map[string]any) error {
@@ -154,33 +211,15 @@ func (f fields) take(targets map[string]any) error {
 	return nil
 }
 
-// writeFrame sends head, value and tail as one frame. A small frame is one
-// write; a large value is written from where it lies.
-func writeFrame(w io.Writer, head, value, tail []byte) error {
-	n := len(head) + len(value) + len(tail)
+// joinBelow is the size under which frames are copied together: one write for
+// all that wait costs less than one each. Above it a value is written from where
+// it lies.
+const joinBelow = 64 << 10
+
+// appendHeader appends the length of a frame of n bytes.
+func appendHeader(b []byte, n int) ([]byte, error) {
 	if uint64(n) > uint64(^uint32(0)) {
-		return fmt.Errorf("channel: frame of %d bytes does not fit a 32-bit length", n)
+		return nil, fmt.Errorf("channel: frame of %d bytes does not fit a 32-bit length", n)
 	}
-	const copyBelow = 64 << 10
-	size := headerBytes + len(head)
-	if n < copyBelow {
-		size = headerBytes + n
-	}
-	buf := make([]byte, headerBytes, size)
-	binary.BigEndian.PutUint32(buf, uint32(n))
-	buf = append(buf, head...)
-	if n < copyBelow {
-		buf = append(append(buf, value...), tail...)
-		_, err := w.Write(buf)
-		return err
-	}
-	for _, part := range [][]byte{buf, value, tail} {
-		if len(part) == 0 {
-			continue
-		}
-		if _, err := w.Write(part); err != nil {
-			return err
-		}
-	}
-	return nil
+	return binary.BigEndian.AppendUint32(b, uint32(n)), nil
 }
