@@ -20,6 +20,7 @@ import (
 	"github.com/ptc-mcp/ptc-mcp/internal/executor"
 	"github.com/ptc-mcp/ptc-mcp/internal/sandbox"
 	"github.com/ptc-mcp/ptc-mcp/internal/sandbox/docker"
+	"github.com/ptc-mcp/ptc-mcp/internal/sandbox/native"
 	"github.com/ptc-mcp/ptc-mcp/internal/sandbox/unconfined"
 	"github.com/ptc-mcp/ptc-mcp/internal/tool"
 )
@@ -36,12 +37,8 @@ func bareStart(ctx context.Context, o options, kind string) (time.Duration, erro
 	if kind == "docker" {
 		return bareContainer(ctx, o.image)
 	}
-	python := o.python
-	if python == "" {
-		python = "python3"
-	}
 	begin := time.Now()
-	cmd := exec.CommandContext(ctx, python, "-I", "-S", "-B", "-c", bare)
+	cmd := exec.CommandContext(ctx, o.python, "-I", "-S", "-B", "-c", bare)
 	stdout, err := cmd.StdoutPipe()
 	if err != nil {
 		return 0, err
@@ -186,6 +183,8 @@ func backendOf(o options, kind string) (sandbox.Backend, error) {
 	switch kind {
 	case "docker":
 		return docker.New(docker.Config{Image: o.image, Pull: "never", Host: os.Getenv("DOCKER_HOST"), Logger: quiet}), nil
+	case "native":
+		return native.New(native.Config{Python: o.python, Logger: quiet}), nil
 	case "none":
 		return unconfined.New(unconfined.Config{Python: o.python, Logger: quiet}), nil
 	}

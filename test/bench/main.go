@@ -4,7 +4,7 @@
 // in memory. It prints one table a sandbox; the ratios are what to compare,
 // since absolute times are the machine's.
 //
-//	go run ./test/bench [-sandbox docker,none] [-runs 30] [-json file]
+//	go run ./test/bench [-sandbox docker,native,none] [-runs 30] [-json file]
 package main
 
 import (
@@ -19,17 +19,20 @@ import (
 	"path/filepath"
 	"runtime"
 	"strings"
+
+	"github.com/ptc-mcp/ptc-mcp/internal/sandbox/native"
 )
 
 func main() {
+	native.Init() // the native sandbox starts this binary again as its supervisor
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	var o options
 	flag.StringVar(&o.binary, "binary", "bin/ptc-mcp", "the ptc-mcp to measure")
 	flag.StringVar(&o.image, "image", os.Getenv("PTC_MCP_TEST_IMAGE"), "the image to run programs in")
-	flag.StringVar(&o.python, "python", "", "the interpreter for sandboxes without an image")
+	flag.StringVar(&o.python, "python", "python3", "the interpreter for sandboxes without an image")
 	flag.IntVar(&o.runs, "runs", 30, "runs behind each median")
-	sandboxes := flag.String("sandbox", "docker,none", "the sandboxes to measure, separated by commas")
+	sandboxes := flag.String("sandbox", "docker,native,none", "the sandboxes to measure, separated by commas")
 	file := flag.String("json", "", "also write the figures to this file")
 	flag.Parse()
 	if err := run(ctx, o, strings.Split(*sandboxes, ","), *file, os.Stdout); err != nil {
@@ -85,6 +88,12 @@ func run(ctx context.Context, o options, sandboxes []string, file string, out io
 	if b, err := exec.CommandContext(ctx, "go", "build", "-o", o.server, "./test/servers/ptc-testserver").CombinedOutput(); err != nil {
 		return fmt.Errorf("build the test server: %w\n%s", err, b)
 	}
+	// The real interpreter: what is on PATH may be a script that looks for it.
+	python, err := exec.CommandContext(ctx, o.python, "-c", "import sys; print(sys.executable)").Output()
+	if err != nil {
+		return fmt.Errorf("%s: %w", o.python, err)
+	}
+	o.python = strings.TrimSpace(string(python))
 	r := report{GoVersion: runtime.Version(), CPUs: runtime.NumCPU()}
 	for _, sandbox := range sandboxes {
 		t, err := measure(ctx, o, dir, sandbox)
