@@ -8,7 +8,7 @@ import (
 // layProcess starts a process that waits for the end of its input, and so ends
 // with this one, however this one ends.
 func (b *Bait) layProcess(context.Context) error {
-	victim := exec.Command("cat")
+	victim := exec.Command("cat") //nolint:noctx // it ends with the bait, or with this process
 	victim.Env = []string{"PTC_MCP_BAIT=" + b.Token}
 	victim.SysProcAttr = victimAttributes()
 	input, err := victim.StdinPipe()

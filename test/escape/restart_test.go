@@ -8,12 +8,15 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strconv"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/docker/docker/client"
+	"golang.org/x/sys/unix"
 
 	"github.com/ptc-mcp/ptc-mcp/internal/sandbox/docker/dockertest"
 )
@@ -22,8 +25,8 @@ import (
 // the one in use. That takes root, and some hundred megabytes of disk.
 const soakEngine = "PTC_MCP_SOAK_DOCKERD"
 
-// TestNothingIsLeftWhenTheEngineIsRestarted kills dockerd with programs under
-// way, and starts it again.
+// TestNothingIsLeftWhenTheEngineIsRestarted stops dockerd with programs under
+// way, and starts it again; the last time it is killed.
 func TestNothingIsLeftWhenTheEngineIsRestarted(t *testing.T) {
 	if os.Getenv(soakEngine) != "1" {
 		return // a part of the soak only
@@ -32,7 +35,8 @@ func TestNothingIsLeftWhenTheEngineIsRestarted(t *testing.T) {
 	config := filepath.Join(t.TempDir(), "config.yaml")
 	write(t, config, fmt.Sprintf("execution:\n  sandbox: docker\ndocker:\n  host: %q\n  image: %s\n  pull: never\n", d.host, d.image))
 	s := startServer(t, config)
-	for round := range 3 {
+	const rounds = 3
+	for round := range rounds {
 		if text, failed, answered := s.run("print(6 * 7)"); failed || !answered {
 			t.Fatalf("round %d: a run gives %q", round, text)
 		}
@@ -50,9 +54,22 @@ func TestNothingIsLeftWhenTheEngineIsRestarted(t *testing.T) {
 			}
 			return nil
 		})
-		d.kill()
+		last := round == rounds-1
+		if last {
+			d.kill()
+		} else {
+			d.terminate()
+		}
 		running.Wait()
 		d.start()
+		if !last {
+			waitUntilNone(t, func(t *testing.T) []string {
+				if shims := d.shims(); len(shims) > 0 {
+					return []string{fmt.Sprintf("processes %v of sandboxes", shims)}
+				}
+				return nil
+			})
+		}
 	}
 	if text, failed, answered := s.run("print(6 * 7)"); failed || !answered {
 		t.Errorf("after it all, a run gives %q", text)
@@ -109,6 +126,11 @@ func newEngine(t *testing.T, image string) *engine {
 func (d *engine) start() {
 	d.t.Helper()
 	in := func(name string) string { return filepath.Join(d.folder, name) }
+	// A killed engine takes its containerd along, and leaves both numbers,
+	// which it would wait for in vain.
+	for _, stale := range []string{"pid", "exec/containerd/containerd.pid"} {
+		_ = os.Remove(in(stale)) // there at a restart only
+	}
 	d.command = exec.Command("dockerd", "--host", d.host, "--data-root", in("data"), "--exec-root", in("exec"), "--pidfile", in("pid"),
 		"--bridge", "none", "--iptables=false", "--ip-forward=false")
 	log, err := os.OpenFile(in("log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
@@ -132,17 +154,49 @@ func (d *engine) start() {
 	}
 }
 
-// kill is kill -9 of dockerd; its containerd and the containers live on.
+// kill is kill -9 of dockerd; the containers live on.
 func (d *engine) kill() {
 	_ = d.command.Process.Kill()
 	_ = d.command.Wait()
 }
 
-// stop ends dockerd in an orderly way, its containerd with it.
-func (d *engine) stop() {
+// terminate ends dockerd in an orderly way, its containerd with it.
+func (d *engine) terminate() {
 	_ = d.command.Process.Signal(syscall.SIGTERM)
 	if err := d.command.Wait(); err != nil {
 		d.t.Logf("dockerd: %v", err)
 	}
+}
+
+// stop takes the engine away. One that was killed may have forgotten
+// containers that still ran, which no client can then find or end: engines of
+// version 20.10 do.
+func (d *engine) stop() {
+	d.terminate()
 	_ = d.client.Close()
+	for _, pid := range d.shims() {
+		d.t.Logf("the killed engine has forgotten a container, process %d", pid)
+		_ = syscall.Kill(-pid, syscall.SIGKILL) // a shim leads a group
+		_ = syscall.Kill(pid, syscall.SIGKILL)
+	}
+	_ = unix.Unmount(filepath.Join(d.folder, "data"), unix.MNT_DETACH)
+}
+
+// shims are the keepers of the engine's containers, one for each that runs.
+func (d *engine) shims() []int {
+	commands, err := filepath.Glob("/proc/[0-9]*/cmdline")
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	var pids []int
+	for _, path := range commands {
+		text, err := os.ReadFile(path)
+		if err != nil || !strings.Contains(string(text), "containerd-shim") || !strings.Contains(string(text), d.folder) {
+			continue
+		}
+		if pid, err := strconv.Atoi(filepath.Base(filepath.Dir(path))); err == nil {
+			pids = append(pids, pid)
+		}
+	}
+	return pids
 }

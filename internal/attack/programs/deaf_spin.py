@@ -12,9 +12,12 @@ for number in set(signal.Signals) - {signal.SIGKILL, signal.SIGSTOP}:
     except (OSError, ValueError):
         pass
 signal.pthread_sigmask(signal.SIG_BLOCK, set(signal.Signals))
-for _ in range(3):
-    if os.fork() == 0:
-        break
+try:
+    for _ in range(3):
+        if os.fork() == 0:
+            break
+except OSError:
+    pass  # then alone
 while True:
     try:
         signal.setitimer(signal.ITIMER_REAL, 0.000001, 0.000001)

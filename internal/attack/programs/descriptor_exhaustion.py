@@ -11,7 +11,10 @@ LIMIT = BAIT["limits"]["open_files"]
 
 def opened():
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    try:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+    except (OSError, ValueError):
+        pass
     held = []
     try:
         while len(held) <= LIMIT:

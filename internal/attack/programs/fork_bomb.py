@@ -26,12 +26,10 @@ def bomb():
     signal.pause()
 
 
-if os.fork() == 0:
-    os.write(mark_out, b"m")
-    bomb()
-
-
 def living():
+    if os.fork() == 0:
+        os.write(mark_out, b"m")
+        bomb()
     count, refused = 1, 0
     while refused < 50 and os.read(ticket_in, 1):
         try:

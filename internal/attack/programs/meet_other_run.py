@@ -69,7 +69,8 @@ announcing(lambda: syscall("shmget", KEY + BAIT["role"], 4096, 0o1666))
 announcing(lambda: syscall("add_key", b"user", MINE.encode(), b"x", 1, -4))
 for folder in FOLDERS if BAIT["inside"] else [BAIT["open_folder"]]:
     announcing(lambda: leave(folder))
-LIBC.prctl(15, MINE[-15:].encode(), 0, 0, 0)
+if hasattr(LIBC, "prctl"):
+    LIBC.prctl(15, MINE[-15:].encode(), 0, 0, 0)
 
 WAYS = {
     "abstract socket": lambda: reach(socket.AF_UNIX, "\0" + THEIRS),
