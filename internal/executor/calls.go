@@ -149,6 +149,8 @@ func (c *calls) answer(ctx context.Context, index int, call channel.Call) {
 	case c.slots <- struct{}{}:
 		defer func() { <-c.slots }()
 	case <-ctx.Done():
+	}
+	if ctx.Err() != nil { // also when a place became free in the same moment
 		if c.ctx.Err() == nil {
 			failure := tool.Errorf(call.Tool, tool.KindCancelled, "the program gave it up before it was sent")
 			c.end(index, 0, failure)

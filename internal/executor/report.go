@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/ptc-mcp/ptc-mcp/internal/tool"
 )
@@ -60,6 +61,9 @@ func (o *Outcome) Text(trace string, max int) string {
 	return whole(strings.TrimRight(header+printed, "\n") + footer.String()).clip(max)
 }
 
+// milliseconds is d in seconds, to the millisecond.
+func milliseconds(d time.Duration) float64 { return float64(d.Milliseconds()) / 1000 }
+
 // trace is one line that counts the calls, then the first failures; it begins
 // with a line break, and is empty when there was no call.
 func (o *Outcome) trace() string {
@@ -89,7 +93,7 @@ func (o *Outcome) trace() string {
 type Tally struct {
 	Total     int `json:"total"`
 	Failed    int `json:"failed"`
-	Cancelled int `json:"cancelled"`
+	Cancelled int `json:"cancelled,omitempty"`
 	// Seconds is the time in which at least one call was under way.
 	Seconds float64 `json:"seconds"`
 	// Failures are the first failed calls, a line each.
@@ -97,7 +101,7 @@ type Tally struct {
 	Receipt
 }
 
-// Receipt says what a run may have changed: tools that are not read-only.
+// Receipt says what a failed run may have changed: tools that are not read-only.
 type Receipt struct {
 	// Changed names the tools whose calls succeeded, with their number.
 	Changed []string `json:"changed,omitempty"`
@@ -105,11 +109,11 @@ type Receipt struct {
 	// answer came.
 	Unknown []string `json:"outcome_unknown,omitempty"`
 	// Untouched is true when no call reached a tool that is not read-only.
-	Untouched bool `json:"untouched"`
+	Untouched bool `json:"untouched,omitempty"`
 }
 
 func (o *Outcome) tally() Tally {
-	t := Tally{Seconds: float64(o.Figures.Tools.Milliseconds()) / 1000, Receipt: o.receipt()}
+	t := Tally{Seconds: milliseconds(o.Figures.Tools), Receipt: o.receipt()}
 	recordedBudget := 0
 	for i := range o.Calls {
 		c := &o.Calls[i]
@@ -219,15 +223,14 @@ type StructFailure struct {
 	ExitCode int         `json:"exit_code,omitempty"`
 }
 
-// StructFigures are a run's measures, times in seconds.
+// StructFigures are a run's measures, times in seconds to the millisecond. They
+// are few: clients that know structured content show the model this instead of
+// the text.
 type StructFigures struct {
-	Run     string  `json:"run"`
-	Sandbox string  `json:"sandbox"`
+	Run     string `json:"run"`
+	Sandbox string `json:"sandbox"`
+	// Seconds is the whole run, the start of the sandbox included.
 	Seconds float64 `json:"seconds"`
-	// Boot, Tools and Program are parts of Seconds.
-	Boot    float64 `json:"boot_seconds"`
-	Tools   float64 `json:"tool_seconds"`
-	Program float64 `json:"program_seconds"`
 	// ToolResultBytes stayed in the sandbox; OutputBytes were printed, before
 	// the cap.
 	ToolResultBytes int64 `json:"tool_result_bytes"`
@@ -241,11 +244,12 @@ func (o *Outcome) Structured(max int) Structured {
 	s := Structured{
 		OK: o.OK, Result: o.Result, ToolCalls: o.tally(),
 		Figures: StructFigures{
-			Run: o.ID, Sandbox: f.Sandbox,
-			Seconds: f.Wall.Seconds(), Boot: f.Boot.Seconds(), Tools: f.Tools.Seconds(),
-			Program:         (f.Wall - f.Boot - f.Tools).Seconds(),
+			Run: o.ID, Sandbox: f.Sandbox, Seconds: milliseconds(f.Wall),
 			ToolResultBytes: f.ToolResultBytes, OutputBytes: f.OutputBytes,
 		},
+	}
+	if o.OK {
+		s.ToolCalls.Receipt = Receipt{}
 	}
 	if o.Error != nil {
 		message := clipJSON(whole(o.Error.Message), max/3)
