@@ -117,15 +117,23 @@ func (r *run) execute(parent context.Context) *Failure {
 		return &Failure{Kind: FailSandbox, Message: fmt.Sprintf("the program was not run: %v", err)}
 	}
 	defer func() { _ = inst.Close() }() // a backend logs what it cannot remove
-	stop := context.AfterFunc(ctx, func() { _ = inst.Close() })
+	// The calls end before the sandbox does, so that none is sent by the place
+	// that another, whose answer can no longer be delivered, gives up.
+	callCtx, endCalls := context.WithCancel(ctx)
+	defer endCalls()
+	stop := context.AfterFunc(ctx, func() {
+		endCalls()
+		_ = inst.Close()
+	})
 	defer stop()
 	go r.out.drain(inst.Output())
 
-	return r.converse(ctx, inst)
+	return r.converse(ctx, callCtx, endCalls, inst)
 }
 
-// converse carries the run over the channel and says how it ended.
-func (r *run) converse(ctx context.Context, inst sandbox.Instance) *Failure {
+// converse carries the run over the channel and says how it ended. callCtx,
+// which endCalls ends, is the calls' part of ctx.
+func (r *run) converse(ctx, callCtx context.Context, endCalls context.CancelFunc, inst sandbox.Instance) *Failure {
 	conn := channel.New(inst.Channel(), channel.Limits{
 		FrameBytes:  maxFrameBytes,
 		EmitBytes:   emitBytes(r.limits.MaxOutputBytes),
@@ -133,8 +141,6 @@ func (r *run) converse(ctx context.Context, inst sandbox.Instance) *Failure {
 		MemoryBytes: r.limits.MemoryBytes,
 		OpenFiles:   r.limits.OpenFiles,
 	})
-	callCtx, endCalls := context.WithCancel(ctx)
-	defer endCalls()
 	r.calls = newCalls(callCtx, conn, r.caller, r.limits, r.req, r.log)
 
 	hello, err := conn.Hello()
