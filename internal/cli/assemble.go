@@ -18,6 +18,7 @@ import (
 	"github.com/ptc-mcp/ptc-mcp/internal/sandbox/native"
 	"github.com/ptc-mcp/ptc-mcp/internal/sandbox/seatbelt"
 	"github.com/ptc-mcp/ptc-mcp/internal/sandbox/unconfined"
+	"github.com/ptc-mcp/ptc-mcp/internal/sandbox/warm"
 )
 
 // closeTimeout bounds how long an ending process waits for its servers and
@@ -32,6 +33,7 @@ type app struct {
 	registry  *registry.Registry
 	backends  []sandbox.Backend
 	selection *selection
+	sandboxes io.Closer // the selection, or what was put before it
 	executor  *executor.Executor
 }
 
@@ -63,8 +65,21 @@ func assemble(cfg *config.Config, version string, logger *slog.Logger) (*app, er
 		return nil, &exitError{exitUsage, err}
 	}
 	a.selection = newSelection(cfg.Execution.Sandbox, a.backends, logger)
+	a.sandboxes = a.selection
 	a.executor = a.newExecutor(a.selection)
 	return a, nil
+}
+
+// keepWarm has programs run in sandboxes that wait for them, as many as are
+// configured. It boots none yet.
+func (a *app) keepWarm() *warm.Pool {
+	pool := warm.New(a.selection, warm.Config{
+		Size: a.config.Execution.PoolSize, Max: a.config.Execution.PoolMax,
+		Logger: a.logger,
+	})
+	a.sandboxes = pool
+	a.executor = a.newExecutor(pool)
+	return pool
 }
 
 // backends are the candidates for the sandbox, the preferred ones first.
@@ -84,7 +99,7 @@ func backends(cfg *config.Config, logger *slog.Logger) []sandbox.Backend {
 
 // newExecutor returns an executor over the backend, with the configured limits.
 func (a *app) newExecutor(backend sandbox.Backend) *executor.Executor {
-	e := a.config.Execution
+	e, spec := a.config.Execution, a.spec()
 	return executor.New(backend, a.registry, executor.Limits{
 		Timeout:            seconds(e.TimeoutSeconds),
 		ToolCallTimeout:    seconds(e.ToolCallTimeoutSeconds),
@@ -92,12 +107,24 @@ func (a *app) newExecutor(backend sandbox.Backend) *executor.Executor {
 		MaxConcurrentCalls: e.MaxConcurrentCalls,
 		MaxToolResultBytes: int64(e.MaxToolResultBytes),
 		MaxOutputBytes:     e.MaxOutputBytes,
-		MemoryBytes:        int64(e.MaxMemoryBytes),
-		CPUs:               e.MaxCPUs,
-		Processes:          e.MaxProcesses,
-		ScratchBytes:       int64(e.MaxScratchBytes),
-		OpenFiles:          e.MaxOpenFiles,
+		MemoryBytes:        spec.MemoryBytes,
+		CPUs:               spec.CPUs,
+		Processes:          spec.Processes,
+		ScratchBytes:       spec.ScratchBytes,
+		OpenFiles:          spec.OpenFiles,
 	}, a.logger)
+}
+
+// spec is what an executor asks of every sandbox.
+func (a *app) spec() sandbox.Spec {
+	e := a.config.Execution
+	return sandbox.Spec{
+		MemoryBytes:  int64(e.MaxMemoryBytes),
+		CPUs:         e.MaxCPUs,
+		Processes:    e.MaxProcesses,
+		ScratchBytes: int64(e.MaxScratchBytes),
+		OpenFiles:    e.MaxOpenFiles,
+	}
 }
 
 // connect has every server connect, in the background.
@@ -110,14 +137,9 @@ func (a *app) connect() {
 // close ends all servers, at the same time, and waits until the sandboxes are
 // removed.
 func (a *app) close() error {
-	var closers []io.Closer
+	closers := []io.Closer{a.sandboxes}
 	for _, s := range a.sessions {
 		closers = append(closers, s)
-	}
-	for _, b := range a.backends {
-		if c, ok := b.(io.Closer); ok {
-			closers = append(closers, c)
-		}
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()

@@ -2,7 +2,10 @@ package cli
 
 import (
 	"context"
+	"errors"
+	"io"
 	"log/slog"
+	"sync"
 	"sync/atomic"
 
 	"github.com/ptc-mcp/ptc-mcp/internal/sandbox"
@@ -78,4 +81,17 @@ func (s *selection) Start(ctx context.Context, spec sandbox.Spec) (sandbox.Insta
 		return nil, err
 	}
 	return c.backend.Start(ctx, spec)
+}
+
+// Close closes all candidates, at the same time: any may have been tried.
+func (s *selection) Close() error {
+	errs := make([]error, len(s.candidates))
+	var wg sync.WaitGroup
+	for i, b := range s.candidates {
+		if c, ok := b.(io.Closer); ok {
+			wg.Go(func() { errs[i] = c.Close() })
+		}
+	}
+	wg.Wait()
+	return errors.Join(errs...)
 }

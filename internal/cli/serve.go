@@ -2,7 +2,10 @@ package cli
 
 import (
 	"context"
+	"io"
 	"log/slog"
+	"math"
+	"sync"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -10,9 +13,10 @@ import (
 	"github.com/ptc-mcp/ptc-mcp/internal/mcpserver"
 )
 
-// lookAhead is how long after its start a server looks for its sandbox without
-// having been asked for a run. Until then the client's handshake has the
-// machine to itself.
+// lookAhead is how long after its client's first message a server looks for
+// its sandbox, and begins to boot the first, without having been asked for a
+// run. Until then the handshake has the machine to itself; and a server that
+// nobody speaks to costs nothing.
 const lookAhead = 500 * time.Millisecond
 
 func newServe(streams Streams, version string) *cobra.Command {
@@ -44,6 +48,7 @@ func serve(ctx context.Context, streams Streams, version string, flags common) e
 	if err != nil {
 		return err
 	}
+	pool := a.keepWarm()
 	logger.Info("serving on standard input and output", "version", version, "config", path, "servers", len(cfg.Servers), "sandbox", cfg.Execution.Sandbox)
 	server := mcpserver.New(a.registry, a.executor, mcpserver.Options{
 		Version:        version,
@@ -53,16 +58,34 @@ func serve(ctx context.Context, streams Streams, version string, flags common) e
 	})
 	a.connect()
 	ctx, cancel := context.WithCancel(ctx)
-	ahead := time.AfterFunc(lookAhead, func() {
-		if _, err := a.selection.choose(ctx); err != nil && ctx.Err() == nil {
+	ahead := time.AfterFunc(math.MaxInt64, func() {
+		if _, err := a.selection.choose(ctx); err == nil {
+			pool.Prime(a.spec())
+		} else if ctx.Err() == nil {
 			logger.Warn("no usable sandbox yet", slog.Any("error", err))
 		}
 	})
-	err = server.ServeStdio(ctx, streams.In, streams.Out)
+	spoken := &firstRead{r: streams.In, then: func() { ahead.Reset(lookAhead) }}
+	err = server.ServeStdio(ctx, spoken, streams.Out)
 	ahead.Stop()
 	cancel()
 	if closeErr := a.close(); closeErr != nil {
 		logger.Warn("not everything has ended", slog.Any("error", closeErr))
 	}
 	return err
+}
+
+// firstRead is a reader that tells when the first bytes have come.
+type firstRead struct {
+	r    io.Reader
+	once sync.Once
+	then func()
+}
+
+func (f *firstRead) Read(p []byte) (int, error) {
+	n, err := f.r.Read(p)
+	if n > 0 {
+		f.once.Do(f.then)
+	}
+	return n, err
 }

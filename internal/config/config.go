@@ -91,6 +91,10 @@ type Execution struct {
 	MaxScratchBytes Size `yaml:"max_scratch_bytes"`
 	// MaxOpenFiles bounds the open files of each process in a sandbox.
 	MaxOpenFiles int `yaml:"max_open_files"`
+	// PoolSize is how many booted sandboxes wait for programs; 0 for none.
+	PoolSize int `yaml:"pool_size"`
+	// PoolMax is how many may wait while programs come at a quick pace.
+	PoolMax int `yaml:"pool_max"`
 }
 
 // Docker is used by the docker sandbox only.
@@ -130,6 +134,8 @@ func Default() *Config {
 			MaxProcesses:           64,
 			MaxScratchBytes:        64 << 20,
 			MaxOpenFiles:           256,
+			PoolSize:               1,
+			PoolMax:                4,
 		},
 		Docker: Docker{
 			Image: "python:3.12-slim",

@@ -51,6 +51,7 @@ func (v *validator) config(cfg *Config) {
 	v.count("execution.max_processes", e.MaxProcesses, 4, 1_000_000)
 	v.bytes("execution.max_scratch_bytes", e.MaxScratchBytes, 64<<10, 1<<40)
 	v.count("execution.max_open_files", e.MaxOpenFiles, 16, 1_000_000)
+	v.pool(e)
 
 	v.dockerHost("docker.host", cfg.Docker.Host)
 	v.token("docker.image", cfg.Docker.Image)
@@ -95,6 +96,17 @@ func (v *validator) patterns(key string, patterns []string) {
 		default:
 			v.add(item, "the pattern %s matches no tool: their names are mcp__<server>__<tool>, as in mcp__github__*", quote(pattern))
 		}
+	}
+}
+
+// pool checks the sizes of the pool. A default may be below the other value,
+// and then adds nothing to it; what was written may not.
+func (v *validator) pool(e *Execution) {
+	const size, ceiling, most = "execution.pool_size", "execution.pool_max", 64
+	v.count(size, e.PoolSize, 0, most)
+	v.count(ceiling, e.PoolMax, 0, most)
+	if v.has(size) && v.has(ceiling) && e.PoolMax < e.PoolSize && !v.problems.mention(ceiling) {
+		v.add(ceiling, "must be at least pool_size, which is %d, not %d", e.PoolSize, e.PoolMax)
 	}
 }
 

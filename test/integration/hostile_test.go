@@ -20,7 +20,8 @@ func TestHostilePrograms(t *testing.T) {
 	inEach(t, func(t *testing.T, kind string) {
 		c := serve(t, on(t, kind).test("t", "echo").
 			limit("timeout_seconds", 30).limit("max_memory_bytes", "128MiB").
-			limit("max_processes", 32).limit("max_scratch_bytes", "16MiB").String())
+			limit("max_processes", 32).limit("max_scratch_bytes", "16MiB").
+			limit("pool_size", 0).String()) // so that all there is are leftovers
 		clean := func(t *testing.T) {
 			t.Helper()
 			c.isWell()
@@ -150,7 +151,7 @@ print(kinds.count("budget"))
 
 func TestAProgramThatIgnoresItsEnd(t *testing.T) {
 	inEach(t, func(t *testing.T, kind string) {
-		c := serve(t, on(t, kind).test("t", "echo").limit("timeout_seconds", 3).String())
+		c := serve(t, on(t, kind).test("t", "echo").limit("timeout_seconds", 3).limit("pool_size", 0).String())
 		for name, code := range map[string]string{
 			"it sleeps past its time": "print('kept')\nimport time\ntime.sleep(60)",
 			"it ignores signals and catches everything": `
@@ -193,7 +194,7 @@ func TestTheClientLeavesInTheMiddleOfARun(t *testing.T) {
 func TestCancellingARequestReachesTheServerOfTheToolAtOnce(t *testing.T) {
 	inEach(t, func(t *testing.T, kind string) {
 		log := filepath.Join(t.TempDir(), "cancelled")
-		c := serve(t, on(t, kind).test("t", "echo", "-cancel-log", log).String())
+		c := serve(t, on(t, kind).test("t", "echo", "-cancel-log", log).limit("pool_size", 0).String())
 		c.output("print(1)")
 		id, answer := c.send("tools/call", map[string]any{"name": "execute_program", "arguments": map[string]any{
 			"code": "await mcp__t__sleep(seconds=60)",
