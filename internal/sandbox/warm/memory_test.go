@@ -203,11 +203,4 @@ func greeted(t *testing.T, i sandbox.Instance) {
 	}
 }
 
-// waiting returns how many spares are ready.
-func (p *Pool) waiting() int {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return p.countReady()
-}
-
 var errBroken = errors.New("no engine")

@@ -28,7 +28,7 @@ func primed(t testing.TB, p *Pool) {
 	t.Helper()
 	p.Prime(spec)
 	late := time.After(time.Minute)
-	for tick := time.Tick(time.Millisecond); p.waiting() == 0; {
+	for tick := time.Tick(time.Millisecond); p.Ready() == 0; {
 		select {
 		case <-tick:
 		case <-late:

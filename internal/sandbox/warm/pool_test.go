@@ -18,8 +18,8 @@ func TestNothingIsBootedBeforeItMayBeNeeded(t *testing.T) {
 			t.Errorf("%d booted before Prime", m.started())
 		}
 		prime(p)
-		if p.waiting() != 2 || m.started() != 2 {
-			t.Errorf("%d of %d are ready after Prime, want 2 of 2", p.waiting(), m.started())
+		if p.Ready() != 2 || m.started() != 2 {
+			t.Errorf("%d of %d are ready after Prime, want 2 of 2", p.Ready(), m.started())
 		}
 	})
 }
@@ -114,7 +114,7 @@ func TestABootThatGetsStuckIsLeftToThePool(t *testing.T) {
 		}
 		greeted(t, i)
 		wait(bootTimeout)
-		if p.waiting() == 0 {
+		if p.Ready() == 0 {
 			t.Error("the slow boot did not come to the pool")
 		}
 	})
@@ -150,8 +150,8 @@ func TestACancelledStartLeavesItsBootToThePool(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 		wait(boot)
-		if p.waiting() != 1 || len(m.alive()) != 1 || p.running != 0 {
-			t.Errorf("%d ready of %d alive, %d runs counted; want 1, 1, 0", p.waiting(), len(m.alive()), p.running)
+		if p.Ready() != 1 || len(m.alive()) != 1 || p.running != 0 {
+			t.Errorf("%d ready of %d alive, %d runs counted; want 1, 1, 0", p.Ready(), len(m.alive()), p.running)
 		}
 	})
 }
@@ -183,8 +183,8 @@ func TestOtherLimitsReplaceWhatIsWaiting(t *testing.T) {
 		}
 		defer i.Close()
 		wait(courtesy + 3*boot)
-		if p.waiting() != 2 || len(m.alive()) != 3 {
-			t.Errorf("%d ready, %d alive; want 2 and the one in use", p.waiting(), len(m.alive()))
+		if p.Ready() != 2 || len(m.alive()) != 3 {
+			t.Errorf("%d ready, %d alive; want 2 and the one in use", p.Ready(), len(m.alive()))
 		}
 		for _, b := range m.alive() {
 			if b.spec != other {

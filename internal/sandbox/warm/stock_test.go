@@ -57,8 +57,8 @@ func TestBootsAreFewAtOnce(t *testing.T) {
 		if wait(boot / 2); m.started() != 2 {
 			t.Errorf("%d boots at once, want 2", m.started())
 		}
-		if wait(6 * boot); p.waiting() != 10 {
-			t.Errorf("%d are ready, want 10", p.waiting())
+		if wait(6 * boot); p.Ready() != 10 {
+			t.Errorf("%d are ready, want 10", p.Ready())
 		}
 	})
 }
@@ -74,8 +74,8 @@ func TestThePoolGrowsWithDemandAndShrinksWithoutIt(t *testing.T) {
 		}
 		settled := func(want int) {
 			t.Helper()
-			if wait(time.Second); p.waiting() != want || len(m.alive()) != want {
-				t.Errorf("%d are ready of %d, want %d", p.waiting(), len(m.alive()), want)
+			if wait(time.Second); p.Ready() != want || len(m.alive()) != want {
+				t.Errorf("%d are ready of %d, want %d", p.Ready(), len(m.alive()), want)
 			}
 		}
 		settled(1)
@@ -99,8 +99,8 @@ func TestAnUnusedPoolSleepsUntilTheNextProgram(t *testing.T) {
 	pooled(t, Config{Size: 2, MaxAge: 10 * time.Minute}, func(t *testing.T, p *Pool, m *memory) {
 		prime(p)
 		wait(9 * time.Minute)
-		if p.waiting() != 2 {
-			t.Fatalf("%d are ready after nine minutes, want 2", p.waiting())
+		if p.Ready() != 2 {
+			t.Fatalf("%d are ready after nine minutes, want 2", p.Ready())
 		}
 		if wait(time.Hour); len(m.alive()) != 0 || m.started() != 2 {
 			t.Errorf("%d live of %d started after an hour, want 0 of 2", len(m.alive()), m.started())
@@ -112,8 +112,8 @@ func TestAnUnusedPoolSleepsUntilTheNextProgram(t *testing.T) {
 		greeted(t, i)
 		wait(20 * time.Minute) // a run is not idleness
 		i.Close()
-		if p.waiting() != 2 {
-			t.Errorf("%d are ready, want 2", p.waiting())
+		if p.Ready() != 2 {
+			t.Errorf("%d are ready, want 2", p.Ready())
 		}
 	})
 }
@@ -127,7 +127,7 @@ func TestOldSandboxesAreReplacedOneAtATime(t *testing.T) {
 		i.Close()
 		wait(2 * boot)
 		for end := time.Now().Add(2 * time.Minute); time.Now().Before(end); wait(boot / 4) {
-			if waiting, alive := p.waiting(), len(m.alive()); waiting < 3 || alive > 4 {
+			if waiting, alive := p.Ready(), len(m.alive()); waiting < 3 || alive > 4 {
 				t.Fatalf("%d are ready, %d live; want 3, and one more while it boots", waiting, alive)
 			}
 		}
@@ -155,11 +155,11 @@ func TestASandboxThatIsNotAsItShouldBeIsDroppedAndReplaced(t *testing.T) {
 				prime(p)
 				go spoil(m.boxes[0])
 				wait(time.Millisecond)
-				if p.waiting() != 0 || len(m.alive()) != 0 {
-					t.Errorf("%d ready, %d alive; want none", p.waiting(), len(m.alive()))
+				if p.Ready() != 0 || len(m.alive()) != 0 {
+					t.Errorf("%d ready, %d alive; want none", p.Ready(), len(m.alive()))
 				}
-				if wait(minRetry + boot); p.waiting() != 1 || m.started() != 2 {
-					t.Errorf("%d of %d are ready, want 1 of 2", p.waiting(), m.started())
+				if wait(minRetry + boot); p.Ready() != 1 || m.started() != 2 {
+					t.Errorf("%d of %d are ready, want 1 of 2", p.Ready(), m.started())
 				}
 			})
 		})
@@ -177,7 +177,7 @@ func TestASandboxThatGreetsWronglyIsNeverReady(t *testing.T) {
 			pooled(t, Config{Size: 1}, func(t *testing.T, p *Pool, m *memory) {
 				m.greeting = greeting
 				prime(p)
-				if p.waiting() != 0 {
+				if p.Ready() != 0 {
 					t.Error("it is ready")
 				}
 				wait(5 * time.Minute)
@@ -210,8 +210,8 @@ func TestABackendThatFailsIsTriedLessAndLessUntilAStartSucceeds(t *testing.T) {
 		m.failWith(nil)
 		i, _ := start(t, p)
 		i.Close()
-		if wait(3 * boot); p.waiting() != 2 {
-			t.Errorf("%d are ready soon after a start succeeded, want 2", p.waiting())
+		if wait(3 * boot); p.Ready() != 2 {
+			t.Errorf("%d are ready soon after a start succeeded, want 2", p.Ready())
 		}
 	})
 }
@@ -222,7 +222,7 @@ func TestSandboxesThatDieSoonAreNotBootedAgainAndAgain(t *testing.T) {
 		for range 10 * 60 * 10 {
 			wait(100 * time.Millisecond)
 			for _, b := range m.alive() {
-				if p.waiting() == 1 {
+				if p.Ready() == 1 {
 					b.end()
 				}
 			}

@@ -90,6 +90,13 @@ func (p *Pool) Prime(spec sandbox.Spec) {
 	}
 }
 
+// Ready returns how many sandboxes are waiting, fully booted.
+func (p *Pool) Ready() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.countReady()
+}
+
 var errClosed = fmt.Errorf("sandbox: the pool is closed: %w", sandbox.ErrUnavailable)
 
 // Start hands out a waiting sandbox, or else one that is being booted, or else
