@@ -133,6 +133,8 @@ func (d *engine) start() {
 	}
 	d.command = exec.Command("dockerd", "--host", d.host, "--data-root", in("data"), "--exec-root", in("exec"), "--pidfile", in("pid"),
 		"--bridge", "none", "--iptables=false", "--ip-forward=false")
+	// Without a bridge, dockerd removes the docker0 it finds: another engine's.
+	d.command.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWNET}
 	log, err := os.OpenFile(in("log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		d.t.Fatal(err)
