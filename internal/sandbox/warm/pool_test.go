@@ -66,8 +66,8 @@ func TestEachSandboxIsUsedOnce(t *testing.T) {
 			_ = i.Close()
 			_ = i.Close()
 		}
-		if p.running != 0 {
-			t.Errorf("%d runs are counted after all have ended", p.running)
+		if p.running+p.starting != 0 {
+			t.Errorf("%d runs are counted after all have ended", p.running+p.starting)
 		}
 	})
 }
@@ -150,8 +150,8 @@ func TestACancelledStartLeavesItsBootToThePool(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 		wait(boot)
-		if p.Ready() != 1 || len(m.alive()) != 1 || p.running != 0 {
-			t.Errorf("%d ready of %d alive, %d runs counted; want 1, 1, 0", p.Ready(), len(m.alive()), p.running)
+		if p.Ready() != 1 || len(m.alive()) != 1 || p.running+p.starting != 0 {
+			t.Errorf("%d ready of %d alive, %d runs counted; want 1, 1, 0", p.Ready(), len(m.alive()), p.running+p.starting)
 		}
 	})
 }

@@ -24,10 +24,11 @@ type stock struct {
 	closed  bool
 	tending bool // tend runs
 
-	spec    sandbox.Spec
-	spares  []*spare // those that may still be taken, the oldest first
-	running int      // Starts under way, and runs whose sandbox is not closed
-	used    time.Time
+	spec     sandbox.Spec
+	spares   []*spare  // those that may still be taken, the oldest first
+	starting int       // Starts under way
+	running  int       // sandboxes handed out and not closed
+	used     time.Time // last
 
 	// target is how many spares there should be. It grows with every Start that
 	// finds none ready, and shrinks by those that no Start needed: unneeded is
@@ -70,7 +71,7 @@ func (p *Pool) resize(target int, now time.Time) {
 	p.target, p.unneeded, p.since = target, target, now
 }
 
-// take counts a run and picks a spare for it: one that is ready, else the one
+// take counts a Start and picks a spare for it: one that is ready, else the one
 // whose boot is farthest. Without any it returns nil.
 func (p *Pool) take(spec sandbox.Spec) (*spare, error) {
 	p.mu.Lock()
@@ -81,7 +82,7 @@ func (p *Pool) take(spec sandbox.Spec) (*spare, error) {
 	now := time.Now()
 	asleep := p.target == 0
 	p.use(spec, now)
-	p.running++
+	p.starting++
 
 	best := -1
 	left := 0
@@ -217,8 +218,16 @@ func (p *Pool) failed(s *spare, err error) {
 	log("no sandbox kept ready", "error", err, "retry_in", delay)
 }
 
-// runEnded notes that a run has ended, or has not begun. It does what is due
-// itself, before a next Start can come and put it off.
+// startFailed notes that a Start ends without a sandbox.
+func (p *Pool) startFailed() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.starting--
+	p.changed()
+}
+
+// runEnded notes that a run has ended. It does what is due itself, before a
+// next Start can come and put it off.
 func (p *Pool) runEnded() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -33,7 +33,7 @@ func (p *Pool) step(now time.Time) (next time.Time) {
 		return time.Time{}
 	}
 	var sleep time.Time
-	if p.running == 0 {
+	if p.starting+p.running == 0 {
 		if sleep = p.used.Add(p.config.MaxAge); !now.Before(sleep) {
 			p.dropAll()
 			p.resize(0, now)
@@ -77,15 +77,24 @@ func (p *Pool) refill(now time.Time) (next time.Time) {
 	if p.short.IsZero() {
 		p.short = now
 	}
+	// The processors belong to programs first, then to Starts that wait for a
+	// boot. But when one after the other has to wait, the pace of boots is what
+	// they wait for.
+	busy, limit := p.running > 0, p.boots
+	if !busy && p.target > p.config.Size {
+		limit = p.config.Max
+	} else {
+		busy = busy || p.starting > 0
+	}
 	due := p.retryAt
-	if begin := p.short.Add(courtesy); p.running > 0 && due.Before(begin) {
+	if begin := p.short.Add(courtesy); busy && due.Before(begin) {
 		due = begin
 	}
 	if now.Before(due) {
 		return earliest(next, due)
 	}
 	booting := len(p.spares) - p.countReady()
-	for range min(missing, p.boots-booting) {
+	for range min(missing, limit-booting) {
 		s := p.newSpare(p.spec, now)
 		p.spares = append(p.spares, s)
 		p.work.Go(func() { p.keep(s) })

@@ -117,7 +117,7 @@ func (p *Pool) Start(ctx context.Context, spec sandbox.Spec) (sandbox.Instance, 
 	}
 	instance, err := p.inner.Start(ctx, spec)
 	if err != nil {
-		p.runEnded() //nolint:contextcheck // what that boots outlives this Start
+		p.startFailed()
 		return nil, err
 	}
 	return p.handOut(instance, instance.Channel(), instance.Output()), nil
@@ -160,10 +160,12 @@ type instance struct {
 	ended   func()
 }
 
-// handOut gives a started sandbox to a run that take has counted.
+// handOut gives a started sandbox to the Start that take has counted.
 func (p *Pool) handOut(i sandbox.Instance, channel io.ReadWriteCloser, output io.Reader) sandbox.Instance {
 	p.mu.Lock()
 	defer p.mu.Unlock()
+	p.starting--
+	p.running++
 	p.failures, p.retryAt = 0, time.Time{}
 	return &instance{i, channel, output, sync.OnceFunc(p.runEnded)}
 }
