@@ -16,7 +16,7 @@ import (
 
 // images are tried in order when PTC_MCP_TEST_IMAGE is not set: the default,
 // and what stands in for it where no registry can be reached.
-var images = []string{docker.DefaultImage, "ptc-mcp/python-offline:bookworm", "probe:bookworm"}
+var images = []string{docker.DefaultImage, "ptc-mcp/python-offline:bookworm"}
 
 // Require returns the image to test with. Without an engine or an image it
 // fails the test where they must be there (CI=true, PTC_MCP_REQUIRE_DOCKER=1),
