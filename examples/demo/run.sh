@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Runs the demo in the best sandbox that is ready: containers where an engine
-# has an image with Python, else the system's own (native on Linux). It installs
-# the npm servers, and a Python where there is none. Called by `make demo`.
+# has an image with Python, else the system's own (native on Linux), else
+# containers in an engine that it sets up. It installs the npm servers, and a
+# Python where there is none. Called by `make demo`.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 # shellcheck source=test/setup/setup.sh
@@ -21,6 +22,10 @@ done
 if [ -z "$image" ] && ! command -v python3 >/dev/null; then
   can_install || fail "there is neither a Docker engine with an image nor a Python here: install one of them"
   install_packages python3
+fi
+if [ -z "$image" ] && ! bin/ptc-mcp run - <<<'pass' >/dev/null 2>&1; then
+  say "no sandbox can be used here yet"
+  image=$(test/setup/image.sh)
 fi
 if [ -n "$image" ] && [ "$image" != python:3.12-slim ]; then
   { cat "$config" && printf '\ndocker:\n  image: %s\n' "$image"; } >.cache/demo.yaml
