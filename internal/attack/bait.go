@@ -60,10 +60,10 @@ type Bait struct {
 	// it is a copy of.
 	Setuid string `json:"setuid"`
 	ID     string `json:"id"`
-	// Homes are home folders of the host; Objects holds the times and sizes of
-	// some of its files and folders, by path.
+	// Homes are home folders of the host; Objects holds the identities of some
+	// of its files and folders, by path.
 	Homes   []string          `json:"homes"`
-	Objects map[string][2]any `json:"objects"`
+	Objects map[string]string `json:"objects"`
 	// Devices are device files of the host that should be out of reach.
 	Devices []string `json:"devices"`
 	// Environment holds the SHA-256 of each of the host's variables
@@ -90,7 +90,7 @@ func Lay(ctx context.Context, limits Limits) (*Bait, error) {
 		Token:   hex.EncodeToString(random[:]),
 		Limits:  limits,
 		Tool:    "mcp__attack__bait",
-		Objects: map[string][2]any{},
+		Objects: map[string]string{},
 		// Lists, not null, for programs that go through them.
 		Engines: []string{}, Homes: []string{}, Devices: []string{}, Environment: []string{},
 	}
@@ -300,9 +300,8 @@ func (b *Bait) describeHost() {
 		b.Homes = append(b.Homes, home)
 	}
 	for _, path := range paths {
-		if info, err := os.Stat(path); err == nil {
-			// The time as text: it is more than a float of JSON holds.
-			b.Objects[path] = [2]any{strconv.FormatInt(info.ModTime().UnixNano(), 10), info.Size()}
+		if id, ok := identity(path); ok {
+			b.Objects[path] = id
 		}
 	}
 	for _, path := range engines {

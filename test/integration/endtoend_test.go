@@ -145,6 +145,11 @@ func startEverything(t *testing.T, mode string, port int) (stop func()) {
 	t.Helper()
 	cmd := exec.Command("node", npmServer("everything"), mode)
 	cmd.Env = append(os.Environ(), fmt.Sprintf("PORT=%d", port))
+	if version, err := exec.Command("node", "--version").Output(); err == nil && strings.HasPrefix(string(version), "v18.") {
+		// The server takes the global crypto for granted, which came with Node
+		// 19; Debian 12 has 18.
+		cmd.Env = append(cmd.Env, "NODE_OPTIONS=--experimental-global-webcrypto")
+	}
 	log := &syncBuffer{}
 	cmd.Stdout, cmd.Stderr = log, log
 	if err := cmd.Start(); err != nil {
