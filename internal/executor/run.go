@@ -159,18 +159,18 @@ func (r *run) converse(ctx, callCtx context.Context, endCalls context.CancelFunc
 		})
 	}()
 	done, err := conn.Serve(r.calls)
+	ended := r.hostEnd(ctx) // the clock stops here: what follows is the host's own work
 	if err == nil {
-		// The clock stops with done: what follows is the host's own work.
-		if f := r.hostEnd(ctx); f != nil {
-			return f
-		}
 		r.awaitOutput()
 	}
 	under := r.calls.underWay()
 	endCalls()
 	r.settleCalls()
-	if err != nil {
+	switch {
+	case err != nil:
 		return r.named(r.broken(ctx, inst, err), under)
+	case ended != nil:
+		return r.named(ended, under)
 	}
 	return r.programFailure(done.Error)
 }
