@@ -82,10 +82,7 @@ func diagnose(ctx context.Context, streams Streams, version string, options doct
 		return err
 	}
 	if options.json {
-		encoder := json.NewEncoder(streams.Out)
-		encoder.SetEscapeHTML(false)
-		encoder.SetIndent("", "  ")
-		err = encoder.Encode(result)
+		err = printJSON(streams.Out, result)
 	} else {
 		err = printReport(streams.Out, result)
 	}
@@ -101,6 +98,14 @@ func diagnose(ctx context.Context, streams Streams, version string, options doct
 		return &exitError{code: exitServer}
 	}
 	return nil
+}
+
+// printJSON writes a report for scripts, laid out so that a person can read it.
+func printJSON(w io.Writer, report any) error {
+	encoder := json.NewEncoder(w)
+	encoder.SetEscapeHTML(false)
+	encoder.SetIndent("", "  ")
+	return encoder.Encode(report)
 }
 
 // printReport writes the findings as a table, a remedy below what it is for.

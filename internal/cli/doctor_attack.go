@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -42,10 +41,7 @@ func diagnoseByAttack(ctx context.Context, streams Streams, version string, opti
 		return err
 	}
 	if options.json {
-		encoder := json.NewEncoder(streams.Out)
-		encoder.SetEscapeHTML(false)
-		encoder.SetIndent("", "  ")
-		err = encoder.Encode(report)
+		err = printJSON(streams.Out, report)
 	} else {
 		err = printAttacks(streams.Out, report)
 	}

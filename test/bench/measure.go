@@ -239,8 +239,7 @@ func catalogueRows(ctx context.Context, o options, dir, kind string) ([]row, err
 type server struct{ *clients.Client }
 
 // serve starts ptc-mcp with test servers and further keys under execution, and
-// returns when initialize has been
-// answered.
+// returns when initialize has been answered.
 func serve(ctx context.Context, o options, dir, kind string, servers map[string][]string, execution ...string) (*server, error) {
 	var b strings.Builder
 	b.WriteString("servers:\n")
