@@ -67,6 +67,7 @@ functions, and returns only what the program prints.`,
 		newServe(streams, version),
 		newRun(streams, version),
 		newDoctor(streams, version),
+		newTools(streams, version),
 		newVersion(streams, version),
 	)
 	return root

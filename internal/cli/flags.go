@@ -26,9 +26,14 @@ type common struct {
 }
 
 func (c *common) register(cmd *cobra.Command, defaultLevel string) {
+	c.registerConnecting(cmd, defaultLevel)
+	cmd.Flags().StringVar(&c.sandbox, "sandbox", "", "sandbox to use instead of the configured one: "+strings.Join(sandboxes, ", "))
+}
+
+// registerConnecting is register for commands that run nothing in a sandbox.
+func (c *common) registerConnecting(cmd *cobra.Command, defaultLevel string) {
 	flags := cmd.Flags()
 	flags.StringVar(&c.config, "config", "", "configuration `file`; without it $"+config.EnvironmentVariable+", ./config.yaml, then the user's configuration folder")
-	flags.StringVar(&c.sandbox, "sandbox", "", "sandbox to use instead of the configured one: "+strings.Join(sandboxes, ", "))
 	flags.StringVar(&c.logLevel, "log-level", defaultLevel, "least `level` that is logged to standard error: debug, info, warn, error")
 	flags.StringVar(&c.logFormat, "log-format", "text", "`format` of the log: text, json")
 }

@@ -2,7 +2,9 @@ package registry
 
 import (
 	"fmt"
+	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -34,4 +36,45 @@ func firstLine(s string, limit int) string {
 		}
 	}
 	return ""
+}
+
+// firstSentence is the first sentence of s, in one line of at most limit
+// characters and without its full stop. It ends with its line, unless the next
+// one goes on in lower case. Characters that are no text are left out.
+func firstSentence(s string, limit int) string {
+	// Whoever lists a tool must not pay for a description of megabytes.
+	s = s[:min(len(s), 8*limit*utf8.UTFMax)]
+	var words []string
+	for line := range strings.Lines(s) {
+		fields := strings.Fields(strings.Map(printable, line))
+		if len(words) > 0 && (len(fields) == 0 || !unicode.IsLower([]rune(fields[0])[0])) {
+			break
+		}
+		if end := slices.IndexFunc(fields, endsSentence); end >= 0 {
+			words = append(words, fields[:end+1]...)
+			break
+		}
+		words = append(words, fields...)
+	}
+	return firstLine(strings.TrimSuffix(strings.Join(words, " "), "."), limit)
+}
+
+// printable leaves out what is neither text nor space.
+func printable(r rune) rune {
+	switch {
+	case unicode.IsSpace(r):
+		return ' '
+	case r == utf8.RuneError || !unicode.IsPrint(r):
+		return -1
+	}
+	return r
+}
+
+// endsSentence reports whether a sentence ends with the word, which "e.g." and
+// other letters with dots do not.
+func endsSentence(word string) bool {
+	bare := strings.TrimRight(word, `)"'`)
+	inner := strings.TrimRight(bare, ".!?")
+	return len(inner) < len(bare) &&
+		slices.ContainsFunc(strings.Split(inner, "."), func(part string) bool { return len(part) > 1 })
 }

@@ -110,3 +110,15 @@ type Server struct {
 	// Error is why it is not connected, in one line; empty otherwise.
 	Error string
 }
+
+// Listed is one callable tool in a line, as lists and searches show it.
+type Listed struct {
+	// Name is the callable name.
+	Name string `json:"name"`
+	// Server is its server's name as configured.
+	Server string `json:"server"`
+	// Signature is how a program calls it, in one line.
+	Signature string `json:"signature"`
+	// Summary is the first sentence of its description; it may be empty.
+	Summary string `json:"description"`
+}

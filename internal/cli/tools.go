@@ -1,0 +1,145 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/ptc-mcp/ptc-mcp/internal/downstream"
+)
+
+func newTools(streams Streams, version string) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "tools",
+		Short: "List, search, show and call the tools of the configured servers",
+		Long: `Connects the configured servers and works with their tools, for people and
+scripts. Nothing is run in a sandbox.
+
+Exit codes: 0 success, 1 the call failed, 2 bad usage or configuration, or no
+such tool or server, 4 a server that was needed could not be reached,
+130 interrupted.`,
+		Args: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return nil
+			}
+			return usageErrorf("unknown command %q; %s --help lists them", args[0], cmd.CommandPath())
+		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
+	}
+	cmd.AddCommand(
+		newToolsList(streams, version),
+	)
+	return cmd
+}
+
+// withCatalogue loads the configuration, has every server connect, lets use
+// work with the catalogue, and ends the servers.
+func withCatalogue(ctx context.Context, streams Streams, version string, flags common, use func(a *app) error) error {
+	logger, err := flags.logger(streams.Err)
+	if err != nil {
+		return err
+	}
+	cfg, _, err := flags.load()
+	if err != nil {
+		return err
+	}
+	a, err := assemble(cfg, version, logger)
+	if err != nil {
+		return err
+	}
+	a.connect()
+	err = use(a)
+	if closeErr := a.close(); closeErr != nil {
+		logger.Warn("not everything has ended", "error", closeErr)
+	}
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	return err
+}
+
+// patience is how long a command waits for servers before it says so.
+const patience = 2 * time.Second
+
+// await waits until the first attempt of every server to connect has ended, or
+// of the one that is named, in any spelling, and returns its name as
+// configured. It says whom it waits for when that takes a while.
+func (a *app) await(ctx context.Context, streams Streams, spelling string) (server string, err error) {
+	if spelling != "" {
+		if server, err = a.registry.ServerName(spelling); err != nil {
+			return "", &exitError{exitUsage, err}
+		}
+	}
+	var awaited []*downstream.Session
+	for _, s := range a.sessions {
+		if server == "" || s.Name() == server {
+			awaited = append(awaited, s)
+		}
+	}
+	notice := time.After(patience)
+	for len(awaited) > 0 {
+		select {
+		case <-awaited[0].Settled():
+			awaited = awaited[1:]
+		case <-notice:
+			fmt.Fprintf(streams.Err, "ptc-mcp: waiting for %s\n", strings.Join(unsettled(awaited), ", "))
+		case <-ctx.Done():
+			return "", ctx.Err()
+		}
+	}
+	// The news of the last one may still be on its way to the catalogue.
+	a.registry.Prepare(ctx, "")
+	return server, nil
+}
+
+func unsettled(sessions []*downstream.Session) []string {
+	var names []string
+	for _, s := range sessions {
+		select {
+		case <-s.Settled():
+		default:
+			names = append(names, s.Name())
+		}
+	}
+	return names
+}
+
+// missingServer is a server whose tools are not listed.
+type missingServer struct {
+	Name   string `json:"server"`
+	Reason string `json:"reason"`
+}
+
+// missing are the servers whose tools are not listed: all such, or the one that
+// is named if it is one.
+func (a *app) missing(server string) []missingServer {
+	absent := []missingServer{}
+	for _, s := range a.registry.Servers() {
+		if server != "" && s.Name != server || s.Connected && s.Error == "" {
+			continue
+		}
+		absent = append(absent, missingServer{s.Name, cmp.Or(s.Error, "still connecting")})
+	}
+	return absent
+}
+
+// printMissing names the servers whose tools are not listed.
+func printMissing(w io.Writer, absent []missingServer) {
+	style := newStyle(w)
+	for _, s := range absent {
+		fmt.Fprintf(w, "ptc-mcp: %s %s (%s)\n", style.warn("not connected:"), s.Name, s.Reason)
+	}
+}
+
+// needed is the error for a server that was asked for and is missing.
+func needed(server string, absent []missingServer) error {
+	if server == "" || len(absent) == 0 {
+		return nil
+	}
+	return &exitError{exitServer, fmt.Errorf("not connected: %s (%s)", absent[0].Name, absent[0].Reason)}
+}
