@@ -30,22 +30,27 @@ type connection struct {
 	info   *mcp.InitializeResult
 	stderr *lastLines // of a process; empty with HTTP
 
-	listChanged chan struct{} // capacity 1: the tool list is to be read again
+	// offersChanged is told the method of a notification that the resources or
+	// the prompts have changed. It must not block.
+	offersChanged func(method string)
+	listChanged   chan struct{} // capacity 1: the tool list is to be read again
 	disturbed   chan struct{} // capacity 1: the connection is to be checked
 	inFlight    atomic.Int64  // calls
 	lastUsed    atomic.Int64  // unix nanoseconds
+	progress    progress
 	checking    sync.Mutex
 	background  sync.WaitGroup
 }
 
 // dial connects, within ctx. legacy leaves out the probe for 2026-07-28, which
 // some older servers do not survive.
-func dial(ctx context.Context, config Config, stderr *lastLines, legacy bool) (*connection, error) {
+func dial(ctx context.Context, config Config, stderr *lastLines, offersChanged func(method string), legacy bool) (*connection, error) {
 	c := &connection{
-		config:      config,
-		stderr:      stderr,
-		listChanged: make(chan struct{}, 1),
-		disturbed:   make(chan struct{}, 1),
+		config:        config,
+		stderr:        stderr,
+		offersChanged: offersChanged,
+		listChanged:   make(chan struct{}, 1),
+		disturbed:     make(chan struct{}, 1),
 	}
 	var wrapped transport.Interface
 	switch config.Transport {
@@ -117,6 +122,10 @@ func (c *connection) notified(method string, params json.RawMessage) {
 	switch method {
 	case string(mcp.MethodNotificationToolsListChanged):
 		poke(c.listChanged)
+	case string(mcp.MethodNotificationResourcesListChanged), string(mcp.MethodNotificationPromptsListChanged):
+		c.offersChanged(method)
+	case "notifications/progress":
+		c.progress.notify(params)
 	case "notifications/message":
 		c.config.Logger.Debug("message of the server", "message", beginning(params))
 	}
@@ -136,23 +145,29 @@ func (c *connection) follow() {
 		c.link.listen(func() { poke(c.disturbed) })
 		return
 	}
-	if c.info.Capabilities.Tools != nil && c.info.Capabilities.Tools.ListChanged {
-		c.background.Go(c.subscribe)
+	capabilities := c.info.Capabilities
+	filter := mcp.SubscriptionFilter{
+		ToolsListChanged:     capabilities.Tools != nil && capabilities.Tools.ListChanged,
+		ResourcesListChanged: capabilities.Resources != nil && capabilities.Resources.ListChanged,
+		PromptsListChanged:   capabilities.Prompts != nil && capabilities.Prompts.ListChanged,
+	}
+	if !filter.IsEmpty() {
+		c.background.Go(func() { c.subscribe(filter) })
 	}
 }
 
-// subscribe keeps a subscription to changes of the tool list open.
-func (c *connection) subscribe() {
+// subscribe keeps a subscription to the changes in the filter open.
+func (c *connection) subscribe(filter mcp.SubscriptionFilter) {
 	ctx := c.link.lifetime()
 	for delay := reopenDelay; ; delay = min(2*delay, maxReopenDelay) {
 		started := time.Now()
 		got := &capture{substitute: func(result json.RawMessage) json.RawMessage { return result }}
-		err := c.client.Listen(withCapture(ctx, got), mcp.SubscriptionFilter{ToolsListChanged: true})
+		err := c.client.Listen(withCapture(ctx, got), filter)
 		if ctx.Err() != nil {
 			return
 		}
 		if got.err != nil {
-			c.config.Logger.Warn("server refuses subscriptions: changes of its tools will go unnoticed", "error", got.err)
+			c.config.Logger.Warn("server refuses subscriptions: changes of what it offers will go unnoticed", "error", got.err)
 			return
 		}
 		c.config.Logger.Debug("subscription ended", "error", err)
@@ -170,16 +185,34 @@ func (c *connection) subscribe() {
 // emptyCall is what mcp-go decodes in place of a tool's result.
 var emptyCall = json.RawMessage(`{"content":[]}`)
 
-// callTool makes one call and returns the raw result. mcp-go decorates the
-// request as the protocol in use wants it, and repeats it while the server
-// sheds load.
-func (c *connection) callTool(ctx context.Context, name string, arguments json.RawMessage) (json.RawMessage, error) {
+// callTool makes one call and returns the raw result. progress, unless nil, is
+// called with the parameters of each progress notification about it.
+func (c *connection) callTool(ctx context.Context, name string, arguments json.RawMessage, progress func(json.RawMessage)) (json.RawMessage, error) {
 	if len(arguments) == 0 {
 		arguments = json.RawMessage("{}")
 	}
 	if err := scanObject(arguments, nil); err != nil {
 		return nil, fmt.Errorf("arguments are not a JSON object: %w", err)
 	}
+	request := mcp.CallToolRequest{}
+	request.Params.Name = name
+	request.Params.RawArguments = arguments
+	if progress != nil {
+		token := c.progress.follow(progress)
+		defer c.progress.forget(token)
+		request.Params.Meta = &mcp.Meta{ProgressToken: token}
+	}
+	return c.ask(ctx, emptyCall, func(ctx context.Context) error {
+		_, err := c.client.CallTool(ctx, request)
+		return err
+	})
+}
+
+// ask makes one request by way of mcp-go's client and returns the raw result,
+// an object; stub is what the client decodes in its place. mcp-go decorates the
+// request as the protocol in use wants it, and repeats it while the server
+// sheds load.
+func (c *connection) ask(ctx context.Context, stub json.RawMessage, send func(ctx context.Context) error) (json.RawMessage, error) {
 	c.inFlight.Add(1)
 	defer func() { c.used(); c.inFlight.Add(-1) }()
 
@@ -188,17 +221,14 @@ func (c *connection) callTool(ctx context.Context, name string, arguments json.R
 		if asksForInput = needsInput(result); asksForInput {
 			return result
 		}
-		return emptyCall
+		return stub
 	}}
-	request := mcp.CallToolRequest{}
-	request.Params.Name = name
-	request.Params.RawArguments = arguments
-	_, err := c.client.CallTool(withCapture(ctx, got), request)
+	err := send(withCapture(ctx, got))
 	switch {
 	case got.err != nil:
 		return nil, got.err
 	case err != nil && asksForInput:
-		return nil, fmt.Errorf("server asks for input in the middle of the call, which a program cannot give: %w", err)
+		return nil, fmt.Errorf("server asks for input before it answers, which cannot be given: %w", err)
 	case err != nil:
 		var wrapped *transport.Error
 		if errors.As(err, &wrapped) {

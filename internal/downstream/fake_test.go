@@ -69,6 +69,7 @@ type fakeRequest struct {
 		Name      string          `json:"name"`
 		Arguments map[string]any  `json:"arguments"`
 		Cursor    string          `json:"cursor"`
+		URI       string          `json:"uri"`
 		RequestID json.RawMessage `json:"requestId"`
 		Meta      map[string]any  `json:"_meta"`
 	} `json:"params"`
@@ -168,18 +169,20 @@ func (f *fake) handle(r fakeRequest) {
 			os.Exit(1)
 		case f.has("mute"), f.has("ignorediscover"):
 		case f.has("modern"):
-			f.result(r.ID, `{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{"listChanged":true}},"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"fake","version":"1"}}}`)
+			f.result(r.ID, `{"supportedVersions":["2026-07-28"],"capabilities":{"tools":{"listChanged":true}`+f.offers()+`},"_meta":{"io.modelcontextprotocol/serverInfo":{"name":"fake","version":"1"}}}`)
 		default:
 			f.error(r.ID, -32601, "method not found")
 		}
 	case "initialize":
 		if !f.has("mute") {
-			f.result(r.ID, `{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}},"serverInfo":{"name":"fake","version":"1"}}`)
+			f.result(r.ID, `{"protocolVersion":"2025-11-25","capabilities":{"tools":{"listChanged":true}`+f.offers()+`},"serverInfo":{"name":"fake","version":"1"}}`)
 		}
 	case "tools/list":
 		f.list(r)
 	case "tools/call":
 		f.call(r)
+	case "resources/list", "resources/read", "resources/templates/list", "prompts/list", "prompts/get":
+		f.offer(r)
 	case "notifications/cancelled":
 		f.cancels = append(f.cancels, string(r.Params.RequestID))
 	}
@@ -240,6 +243,16 @@ func (f *fake) call(r fakeRequest) {
 	case "meta":
 		meta, _ := json.Marshal(r.Params.Meta)
 		f.result(r.ID, `{"content":[],"structuredContent":`+string(meta)+`}`)
+	case "steps":
+		token, _ := json.Marshal(r.Params.Meta["progressToken"])
+		for _, t := range []string{string(token), `"nobody"`, "7", string(token)} {
+			f.write(`{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":` + t + `,"progress":1,"message":"on"}}`)
+		}
+		f.text(r.ID, "done")
+	case "offerchange":
+		f.write(`{"jsonrpc":"2.0","method":"notifications/resources/list_changed"}`)
+		f.write(`{"jsonrpc":"2.0","method":"notifications/prompts/list_changed"}`)
+		f.text(r.ID, "changed")
 	case "never":
 	case "die":
 		fmt.Fprintln(os.Stderr, "panic: out of cheese")
@@ -293,6 +306,39 @@ func (f *fake) call(r fakeRequest) {
 		f.result(r.ID, `{"resultType":"input_required","inputRequests":{"a":{"method":"elicitation/create","params":{"message":"?","requestedSchema":{"type":"object","properties":{}}}}},"requestState":"s"}`)
 	default:
 		f.error(r.ID, -32602, "unknown tool "+r.Params.Name)
+	}
+}
+
+// offers are the capabilities beside tools.
+func (f *fake) offers() string {
+	if f.has("offers") {
+		return `,"resources":{"listChanged":true},"prompts":{"listChanged":true}`
+	}
+	return ""
+}
+
+// offer answers for resources and prompts.
+func (f *fake) offer(r fakeRequest) {
+	switch {
+	case !f.has("offers"):
+		f.error(r.ID, -32601, "method not found")
+	case r.Method == "resources/list" && f.has("endless"):
+		f.result(r.ID, `{"resources":[{"uri":"a:1"}],"nextCursor":"again"}`)
+	case r.Method == "resources/list" && r.Params.Cursor == "":
+		f.result(r.ID, `{"resources":[{"uri":"a:1","name":"one","size":9007199254740993},7,null],"nextCursor":"2"}`)
+	case r.Method == "resources/list":
+		f.result(r.ID, `{"resources":[{"uri":"a:2","name":"two"}]}`)
+	case r.Method == "resources/templates/list":
+		f.result(r.ID, `{"resourceTemplates":"none"}`)
+	case r.Method == "resources/read" && r.Params.URI == "a:1":
+		f.result(r.ID, `{"contents":[{"uri":"a:1","text":"text of one","odd":9007199254740993}]}`)
+	case r.Method == "prompts/list":
+		f.result(r.ID, `{"prompts":[{"name":"greet","arguments":[{"name":"who","required":true}]}]}`)
+	case r.Method == "prompts/get":
+		args, _ := json.Marshal(r.Params.Arguments)
+		f.result(r.ID, `{"messages":[{"role":"user","content":{"type":"text","text":`+strconv.Quote(string(args))+`}}]}`)
+	default:
+		f.error(r.ID, -32002, "no such resource")
 	}
 }
 

@@ -142,13 +142,30 @@ func (s *Session) OnChange(f func()) {
 // describe an answer that makes no sense. After ErrLost the session is either
 // down and will come back (see Connected) or has been found to work still.
 func (s *Session) Call(ctx context.Context, toolName string, arguments json.RawMessage) (json.RawMessage, error) {
+	return s.use(ctx, func(conn *connection) (json.RawMessage, error) {
+		return conn.callTool(ctx, toolName, arguments, nil)
+	})
+}
+
+// CallWithProgress is Call, and progress is called with the parameters of each
+// progress notification about it, one after the other, from the goroutine that
+// reads: it must not block. None comes after CallWithProgress has returned.
+func (s *Session) CallWithProgress(ctx context.Context, toolName string, arguments json.RawMessage, progress func(params json.RawMessage)) (json.RawMessage, error) {
+	return s.use(ctx, func(conn *connection) (json.RawMessage, error) {
+		return conn.callTool(ctx, toolName, arguments, progress)
+	})
+}
+
+// use makes a request on the present connection, and finds out about the
+// connection when the request was lost.
+func (s *Session) use(ctx context.Context, request func(*connection) (json.RawMessage, error)) (json.RawMessage, error) {
 	s.mu.Lock()
 	conn, reason := s.conn, s.status.Err
 	s.mu.Unlock()
 	if conn == nil {
 		return nil, brokenError(ErrDown, reason)
 	}
-	result, err := conn.callTool(ctx, toolName, arguments)
+	result, err := request(conn)
 	if errors.Is(err, ErrLost) || errors.Is(err, ErrDown) {
 		conn.check(ctx, s.timing.ping)
 		if cause := conn.lost(); cause != nil {
@@ -222,6 +239,8 @@ func (s *Session) connect(ended func(lasted time.Duration)) error {
 			*st = Status{
 				State: Connected, Err: listErr, Tools: tools,
 				Protocol: conn.info.ProtocolVersion, ServerName: conn.info.ServerInfo.Name, ServerVersion: conn.info.ServerInfo.Version,
+				Resources: conn.info.Capabilities.Resources != nil, Prompts: conn.info.Capabilities.Prompts != nil,
+				ResourcesRevision: st.ResourcesRevision + 1, PromptsRevision: st.PromptsRevision + 1,
 				ConnectDuration: time.Since(began), Generation: st.Generation,
 			}
 			s.conn = conn
@@ -247,11 +266,11 @@ func (s *Session) connect(ended func(lasted time.Duration)) error {
 func (s *Session) dial() (*connection, error) {
 	ctx, cancel := context.WithTimeout(s.ctx, s.config.ConnectTimeout)
 	defer cancel()
-	conn, err := dial(ctx, s.config, s.freshStderr(), s.legacy)
+	conn, err := dial(ctx, s.config, s.freshStderr(), s.offersChanged, s.legacy)
 	if errors.Is(err, errDied) && ctx.Err() == nil {
 		first := !s.legacy
 		if s.legacy = !s.legacy; first {
-			conn, err = dial(ctx, s.config, s.freshStderr(), s.legacy)
+			conn, err = dial(ctx, s.config, s.freshStderr(), s.offersChanged, s.legacy)
 		}
 	}
 	return conn, err
