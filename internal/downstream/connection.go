@@ -34,12 +34,12 @@ type connection struct {
 	// the prompts have changed. It must not block.
 	offersChanged func(method string)
 	listChanged   chan struct{} // capacity 1: the tool list is to be read again
-	disturbed   chan struct{} // capacity 1: the connection is to be checked
-	inFlight    atomic.Int64  // calls
-	lastUsed    atomic.Int64  // unix nanoseconds
-	progress    progress
-	checking    sync.Mutex
-	background  sync.WaitGroup
+	disturbed     chan struct{} // capacity 1: the connection is to be checked
+	inFlight      atomic.Int64  // calls
+	lastUsed      atomic.Int64  // unix nanoseconds
+	progress      progress
+	checking      sync.Mutex
+	background    sync.WaitGroup
 }
 
 // dial connects, within ctx. legacy leaves out the probe for 2026-07-28, which

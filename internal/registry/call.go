@@ -27,6 +27,9 @@ func (r *Registry) CallTool(ctx context.Context, name string, arguments json.Raw
 	if own, ok := ownFunctions[name]; ok {
 		return own(r, arguments)
 	}
+	if value, ok, err := r.callOffer(ctx, name, arguments); ok {
+		return value, err
+	}
 	e, err := r.resolve(name)
 	if err != nil {
 		return nil, err

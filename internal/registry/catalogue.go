@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/ptc-mcp/ptc-mcp/internal/downstream"
+	"github.com/ptc-mcp/ptc-mcp/internal/tool"
 )
 
 // entry is one callable tool.
@@ -38,6 +39,8 @@ type toolset struct {
 	byFold     map[string]*entry // nil entry: more than one tool
 	wire       []byte            // the entries' table rows, joined by commas
 	matched    []bool            // the filter's patterns that match a tool
+	// Whether the filter lets programs have the server's resources and prompts.
+	reads, prompts bool
 }
 
 func newToolset(m *member, tools []downstream.Tool, f filter, logger *slog.Logger) *toolset {
@@ -69,6 +72,8 @@ func newToolset(m *member, tools []downstream.Tool, f filter, logger *slog.Logge
 		}
 		s.byFold[folded] = e
 	}
+	s.reads = f.callable(callableName(m.part, tool.ReadResource), callableName(m.Name(), tool.ReadResource), s.matched)
+	s.prompts = f.callable(callableName(m.part, tool.GetPrompt), callableName(m.Name(), tool.GetPrompt), s.matched)
 	slices.SortFunc(s.entries, func(a, b *entry) int { return cmp.Compare(a.name, b.name) })
 	rows := make([][]byte, len(s.entries))
 	for i, e := range s.entries {

@@ -31,7 +31,12 @@ func TestTheTableDescribesToolsAsTheChannelWantsThem(t *testing.T) {
 	if string(table.Wire) != want {
 		t.Errorf("got\n%s\nwant\n%s", table.Wire, want)
 	}
-	if len(table.ReadOnly) != 1 || !table.ReadOnly["mcp__b__find"] {
+	for _, name := range []string{"mcp__b__find", tool.ListResources, tool.ReadResource, tool.ListPrompts, tool.GetPrompt} {
+		if !table.ReadOnly[name] {
+			t.Errorf("%s is not read-only", name)
+		}
+	}
+	if len(table.ReadOnly) != 5 {
 		t.Errorf("read-only: %v", table.ReadOnly)
 	}
 	empty := newRegistry(t, Options{}).Prepare(t.Context(), "")

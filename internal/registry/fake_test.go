@@ -16,6 +16,11 @@ type fakeServer struct {
 	name    string
 	settled chan struct{}
 
+	// What it offers beside tools; set before use.
+	resources, templates, prompts []json.RawMessage
+	reading                       map[string]string // results by uri
+	offerErr                      error
+
 	mu        sync.Mutex
 	status    downstream.Status
 	listeners []func()
@@ -72,6 +77,32 @@ func (s *fakeServer) Call(ctx context.Context, toolName string, arguments json.R
 	return answer(ctx, n, toolName, arguments)
 }
 
+func (s *fakeServer) CallWithProgress(ctx context.Context, toolName string, arguments json.RawMessage, progress func(json.RawMessage)) (json.RawMessage, error) {
+	progress(json.RawMessage(`{"progressToken":"x","progress":1}`))
+	return s.Call(ctx, toolName, arguments)
+}
+
+func (s *fakeServer) ListResources(context.Context) ([]json.RawMessage, error) {
+	return s.resources, s.offerErr
+}
+
+func (s *fakeServer) ListResourceTemplates(context.Context) ([]json.RawMessage, error) {
+	return s.templates, s.offerErr
+}
+
+func (s *fakeServer) ReadResource(_ context.Context, uri string) (json.RawMessage, error) {
+	return json.RawMessage(s.reading[uri]), s.offerErr
+}
+
+func (s *fakeServer) ListPrompts(context.Context) ([]json.RawMessage, error) {
+	return s.prompts, s.offerErr
+}
+
+func (s *fakeServer) GetPrompt(_ context.Context, name string, arguments map[string]string) (json.RawMessage, error) {
+	encoded, err := json.Marshal(arguments)
+	return json.RawMessage(`{"name":"` + name + `","arguments":` + string(encoded) + `}`), err
+}
+
 func (s *fakeServer) made() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -99,7 +130,10 @@ func (s *fakeServer) does(answer func(context.Context, int, string, json.RawMess
 
 func (s *fakeServer) up(tools ...downstream.Tool) {
 	s.change(func() {
-		s.status = downstream.Status{State: downstream.Connected, Tools: tools, Generation: s.status.Generation + 1}
+		s.status = downstream.Status{
+			State: downstream.Connected, Tools: tools, Generation: s.status.Generation + 1,
+			Resources: s.resources != nil, Prompts: s.prompts != nil,
+		}
 		closeOnce(s.connected)
 		closeOnce(s.settled)
 	})

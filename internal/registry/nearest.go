@@ -124,11 +124,19 @@ func distance(a, b string, limit int) int {
 
 // didYouMean ends a message about an unknown name.
 func didYouMean(unknown string, names []string) string {
-	if best := nearest(unknown, names); len(best) > 0 {
-		return "; did you mean " + strings.Join(best, " or ") + "?"
+	if meant := orMean(unknown, names); meant != "" {
+		return meant
 	}
 	if len(names) == 0 {
 		return "; no tools are callable at present"
 	}
 	return "; " + tool.ListCallableTools + "() lists what there is"
+}
+
+// orMean is didYouMean for names of any kind; empty when none is near.
+func orMean(unknown string, names []string) string {
+	if best := nearest(unknown, names); len(best) > 0 {
+		return "; did you mean " + strings.Join(best, " or ") + "?"
+	}
+	return ""
 }

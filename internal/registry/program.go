@@ -56,7 +56,7 @@ func readProgram(source string) *program {
 		}
 	}
 	for name, only := range onlyCalled {
-		if only && !starImport && !pythonNames[name] && !tool.Counted(name) {
+		if only && !starImport && !pythonNames[name] && !strings.HasPrefix(name, tool.Prefix) {
 			p.unbound = append(p.unbound, name)
 		}
 	}

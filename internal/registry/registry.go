@@ -36,6 +36,16 @@ type Server interface {
 	OnChange(f func())
 	// Call returns the raw CallToolResult. Its errors are downstream's.
 	Call(ctx context.Context, toolName string, arguments json.RawMessage) (json.RawMessage, error)
+	// CallWithProgress is Call, and progress gets the parameters of each
+	// progress notification; it must not block.
+	CallWithProgress(ctx context.Context, toolName string, arguments json.RawMessage, progress func(params json.RawMessage)) (json.RawMessage, error)
+	// The lists and results of what there is beside tools, as they were sent.
+	// Their errors are Call's.
+	ListResources(ctx context.Context) ([]json.RawMessage, error)
+	ListResourceTemplates(ctx context.Context) ([]json.RawMessage, error)
+	ReadResource(ctx context.Context, uri string) (json.RawMessage, error)
+	ListPrompts(ctx context.Context) ([]json.RawMessage, error)
+	GetPrompt(ctx context.Context, name string, arguments map[string]string) (json.RawMessage, error)
 }
 
 var _ Server = (*downstream.Session)(nil)
@@ -46,6 +56,9 @@ type Options struct {
 	// are special. They exclude each other; with neither every tool is
 	// callable.
 	Allow, Block []string
+	// Direct are globs over callable names: those the client is offered itself
+	// as well.
+	Direct []string
 	// MaxResultBytes bounds one result value; 0 means no bound.
 	MaxResultBytes int64
 	// Logger is told of patterns that match nothing and of schemas that do

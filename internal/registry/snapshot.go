@@ -63,7 +63,7 @@ func newSnapshot(views []*view) *snapshot {
 		count += len(v.tools.entries)
 	}
 	s.names = make([]string, 0, count)
-	s.table.ReadOnly = make(map[string]bool)
+	s.table.ReadOnly = map[string]bool{tool.ListResources: true, tool.ReadResource: true, tool.ListPrompts: true, tool.GetPrompt: true}
 	blocks := make([][]byte, 0, len(listed))
 	for _, v := range listed {
 		for _, e := range v.tools.entries {

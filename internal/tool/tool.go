@@ -25,9 +25,28 @@ const (
 	ServerStatus      = "server_status"
 )
 
+// Names of the functions by which a program reaches what servers offer beside
+// tools. They only read, and count like the calls of tools.
+const (
+	ListResources = "list_resources"
+	ReadResource  = "read_resource"
+	ListPrompts   = "list_prompts"
+	GetPrompt     = "get_prompt"
+)
+
+// Offers reports whether the name is one of the functions for resources and
+// prompts.
+func Offers(name string) bool {
+	switch name {
+	case ListResources, ReadResource, ListPrompts, GetPrompt:
+		return true
+	}
+	return false
+}
+
 // Counted reports whether a call of the name counts against the budget, the
-// trace and the receipt: only calls of servers' tools do.
-func Counted(name string) bool { return strings.HasPrefix(name, Prefix) }
+// trace and the receipt: only calls that go to servers do.
+func Counted(name string) bool { return strings.HasPrefix(name, Prefix) || Offers(name) }
 
 // Table is an immutable snapshot of the tools one run may call.
 type Table struct {

@@ -1,7 +1,9 @@
-"""The functions beside the tools: emit, list_callable_tools, inspect_tool, server_status.
+"""The functions beside the tools.
 
-They work with and without ``await``, so their results are what they should be
-and can be awaited as well.
+Those that the host itself answers (emit, list_callable_tools, inspect_tool,
+server_status) work with and without ``await``, so their results are what they
+should be and can be awaited as well. Those that go to servers, for resources
+and prompts, are called like tools.
 """
 
 from __future__ import annotations
@@ -17,7 +19,36 @@ if TYPE_CHECKING:
     from .catalogue import Catalogue
     from .output import Notices
 
-NAMES = ("emit", "list_callable_tools", "inspect_tool", "server_status", "servers", "ToolError", "ToolTimeoutError")
+_OFFERS: List[Dict[str, Any]] = [
+    {
+        "n": "list_resources",
+        "p": ["server"],
+        "d": "List the resources and resource templates of one server or of all, each an object with its server.",
+    },
+    {
+        "n": "read_resource",
+        "p": ["uri", "server"],
+        "r": ["uri"],
+        "d": "Return a resource's text (parsed if it is JSON), or its parts, with uri, mimeType and text or blob.",
+    },
+    {
+        "n": "list_prompts",
+        "p": ["server"],
+        "d": "List the prompts of one server or of all, each an object with its server.",
+    },
+    {
+        "n": "get_prompt",
+        "p": ["name", "arguments", "server"],
+        "r": ["name"],
+        "d": "Return a prompt as an object with its messages.",
+    },
+]
+
+NAMES = (
+    *("emit", "list_callable_tools", "inspect_tool", "server_status"),
+    *(entry["n"] for entry in _OFFERS),
+    *("servers", "ToolError", "ToolTimeoutError"),
+)
 
 
 class _AwaitableDict(Dict[str, Any]):
@@ -75,4 +106,5 @@ def functions(
     made: List[Any] = [emit, list_callable_tools, inspect_tool, server_status]
     for function in made:
         function.__module__, function.__qualname__ = "__main__", function.__name__
+    made.extend(Tool({**entry, "c": True}, channel, notices) for entry in _OFFERS)
     return {function.__name__: function for function in made}
