@@ -35,8 +35,11 @@ type Start struct {
 	// Marker is what the runner writes to the output stream, decoded from hex,
 	// after everything the program printed.
 	Marker string
-	// Tools is the tool table, a JSON array.
+	// Tools is the tool table, a JSON array: all of it, or, when Servers is not
+	// nil, the rows that the source can name.
 	Tools json.RawMessage
+	// Servers names the servers that have tools, when Tools is a selection.
+	Servers []string
 }
 
 // Call is a request of the program.
@@ -141,9 +144,10 @@ func (c *Conn) Start(s Start) error {
 		Source   string         `json:"source"`
 		Filename string         `json:"filename"`
 		Marker   string         `json:"marker"`
+		Servers  []string       `json:"servers"`
 		Limits   Limits         `json:"limits"`
 		Options  map[string]any `json:"options"`
-	}{"start", Protocol, s.Source, s.Filename, s.Marker, c.limits, map[string]any{}})
+	}{"start", Protocol, s.Source, s.Filename, s.Marker, s.Servers, c.limits, map[string]any{}})
 	if err != nil {
 		return fmt.Errorf("channel: start: %w", err)
 	}

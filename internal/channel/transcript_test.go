@@ -111,6 +111,7 @@ func hostSends(t *testing.T, c *Conn, frame map[string]any, raw json.RawMessage,
 			var s struct {
 				Source, Filename, Marker string
 				Tools                    json.RawMessage
+				Servers                  []string
 				Limits                   Limits
 			}
 			if err := json.Unmarshal(raw, &s); err != nil {
@@ -118,7 +119,7 @@ func hostSends(t *testing.T, c *Conn, frame map[string]any, raw json.RawMessage,
 				return
 			}
 			c.limits = s.Limits
-			sent <- c.Start(Start{Source: s.Source, Filename: s.Filename, Marker: s.Marker, Tools: s.Tools})
+			sent <- c.Start(Start{Source: s.Source, Filename: s.Filename, Marker: s.Marker, Tools: s.Tools, Servers: s.Servers})
 		case "result":
 			var r struct {
 				ID    int64

@@ -155,7 +155,7 @@ func (r *run) converse(ctx, callCtx context.Context, endCalls context.CancelFunc
 	go func() {
 		_ = conn.Start(channel.Start{
 			Source: r.req.Source, Filename: r.req.Filename,
-			Marker: hex.EncodeToString(r.marker[:]), Tools: r.req.Tools.Wire,
+			Marker: hex.EncodeToString(r.marker[:]), Tools: r.req.Tools.Wire, Servers: r.req.Tools.Servers,
 		})
 	}()
 	done, err := conn.Serve(r.calls)

@@ -1,7 +1,6 @@
 package registry
 
 import (
-	"bytes"
 	"cmp"
 	"log/slog"
 	"slices"
@@ -19,6 +18,7 @@ type entry struct {
 	name   string // callable
 	input  inputShape
 	output *outputSchema // nil when none is declared
+	row    []byte        // of the table
 }
 
 // readOnly reports whether the server declares that the tool changes nothing.
@@ -37,7 +37,6 @@ type toolset struct {
 	byPart     map[string]*entry
 	byOriginal map[string]*entry
 	byFold     map[string]*entry // nil entry: more than one tool
-	wire       []byte            // the entries' table rows, joined by commas
 	matched    []bool            // the filter's patterns that match a tool
 	// Whether the filter lets programs have the server's resources and prompts.
 	reads, prompts bool
@@ -63,6 +62,7 @@ func newToolset(m *member, tools []downstream.Tool, f filter, logger *slog.Logge
 			continue
 		}
 		e := &entry{Tool: t, member: m, part: part, name: name, input: parseInput(t.InputSchema), output: newOutputSchema(t.OutputSchema, name, logger)}
+		e.row = e.wireRow()
 		s.entries = append(s.entries, e)
 		s.byPart[part] = e
 		s.byOriginal[t.Name] = e
@@ -75,11 +75,6 @@ func newToolset(m *member, tools []downstream.Tool, f filter, logger *slog.Logge
 	s.reads = f.callable(callableName(m.part, tool.ReadResource), callableName(m.Name(), tool.ReadResource), s.matched)
 	s.prompts = f.callable(callableName(m.part, tool.GetPrompt), callableName(m.Name(), tool.GetPrompt), s.matched)
 	slices.SortFunc(s.entries, func(a, b *entry) int { return cmp.Compare(a.name, b.name) })
-	rows := make([][]byte, len(s.entries))
-	for i, e := range s.entries {
-		rows[i] = e.wireRow()
-	}
-	s.wire = bytes.Join(rows, []byte{','})
 	return s
 }
 
@@ -129,9 +124,6 @@ func (e *entry) wireRow() []byte {
 	}
 	if d := firstLine(cmp.Or(e.Description, e.Title), maxDescription); d != "" {
 		row = appendQuoted(append(row, `,"d":`...), d)
-	}
-	if e.member.Name() != e.member.part || e.Name != e.part {
-		row = appendStrings(append(row, `,"a":`...), []string{e.member.Name(), e.Name})
 	}
 	return append(row, '}')
 }

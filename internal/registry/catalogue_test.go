@@ -25,7 +25,7 @@ func TestTheTableDescribesToolsAsTheChannelWantsThem(t *testing.T) {
 		newFake("a-b", downstream.Tool{Name: "import", Title: "Import", InputSchema: nil}),
 		newConnecting("c"),
 	)
-	want := `[{"n":"mcp__a_b__import_","s":"a_b","t":"import_","p":[],"d":"Import","a":["a-b","import"]},` +
+	want := `[{"n":"mcp__a_b__import_","s":"a_b","t":"import_","p":[],"d":"Import"},` +
 		`{"n":"mcp__b__find","s":"b","t":"find","p":["zeta","alpha","in/side"],"r":["zeta","alpha"],"c":true,"d":"Finds \"things\" é."}]`
 	table := r.Prepare(t.Context(), "print(1)")
 	if string(table.Wire) != want {

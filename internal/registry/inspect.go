@@ -78,7 +78,7 @@ func (e *entry) appendAnnotations(out []byte) []byte {
 // object.
 var ownFunctions = map[string]func(r *Registry, arguments json.RawMessage) (json.RawMessage, error){
 	tool.ListCallableTools: func(r *Registry, _ json.RawMessage) (json.RawMessage, error) {
-		return r.current.Load().list, nil
+		return r.current.Load().list(), nil
 	},
 	tool.InspectTool: func(r *Registry, arguments json.RawMessage) (json.RawMessage, error) {
 		name := stringMember(arguments, "tool_name")
@@ -86,6 +86,9 @@ var ownFunctions = map[string]func(r *Registry, arguments json.RawMessage) (json
 			return nil, tool.Errorf(tool.InspectTool, tool.KindArguments, `tool_name is missing; call it as await inspect_tool(tool_name="…")`)
 		}
 		return r.Inspect(name)
+	},
+	tool.ToolTable: func(r *Registry, arguments json.RawMessage) (json.RawMessage, error) {
+		return r.toolTable(arguments)
 	},
 	tool.ServerStatus: func(r *Registry, _ json.RawMessage) (json.RawMessage, error) {
 		return r.serverStatus(), nil

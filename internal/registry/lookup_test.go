@@ -19,6 +19,7 @@ func TestAToolIsFoundByEverySpelling(t *testing.T) {
 		"mcp__my_server__get_user_2": "mcp__my_server__get_user_2",
 		"mcp__my-server__get-user":   "mcp__my_server__get_user_2",
 		"mcp__my-server__get_user":   "mcp__my_server__get_user",
+		"mcp--my-server--get_user":   "mcp__my_server__get_user",
 		"mcp__my_server__get-user":   "mcp__my_server__get_user_2",
 		"my-server.get-user":         "mcp__my_server__get_user_2",
 		"my_server.list.all":         "mcp__my_server__list_all",

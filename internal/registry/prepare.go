@@ -18,14 +18,15 @@ const guessWait = 3 * time.Second
 // that. If the program calls a function that nothing defines, it may mean a
 // tool by its short name, and if it lists the tools, it means all: then Prepare
 // waits for all such servers, at most 3 seconds. Without such servers it only
-// reads the present snapshot.
+// reads the present snapshot. Of a large catalogue the table holds the tools
+// that the source can name.
 func (r *Registry) Prepare(ctx context.Context, source string) tool.Table {
 	unsettled := r.unsettled()
 	if len(unsettled) == 0 {
 		if r.current.Load().connecting() {
 			r.refresh() // the news of a settled server is still on its way here
 		}
-		return r.current.Load().table
+		return r.current.Load().tableFor(source)
 	}
 	program := readProgram(source)
 	for _, m := range unsettled {
@@ -45,7 +46,7 @@ func (r *Registry) Prepare(ctx context.Context, source string) tool.Table {
 			}
 		}
 	}
-	return r.current.Load().table
+	return r.current.Load().tableFor(source)
 }
 
 // unsettled are the servers whose first attempt to connect is under way.

@@ -1,11 +1,11 @@
 package registry
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/ptc-mcp/ptc-mcp/internal/downstream"
 	"github.com/ptc-mcp/ptc-mcp/internal/tool"
@@ -46,10 +46,16 @@ func (v *view) reason() string {
 // snapshot is the catalogue at one moment. It is immutable: whoever holds one
 // sees the same tools listed, described and callable.
 type snapshot struct {
-	views []*view // in the order of the configuration
-	names []string
-	list  json.RawMessage // names as a JSON array
-	table tool.Table
+	views    []*view // in the order of the configuration
+	names    []string
+	servers  []string // the parts of those with tools, sorted
+	readOnly map[string]bool
+	// spelled holds every tool under its callable name and under its part.
+	spelled   map[string][]*entry
+	wireBytes int // about the length of wire
+	// Made when they are first asked for.
+	list func() json.RawMessage // names as a JSON array
+	wire func() json.RawMessage // the table of all tools
 }
 
 func newSnapshot(views []*view) *snapshot {
@@ -63,21 +69,27 @@ func newSnapshot(views []*view) *snapshot {
 		count += len(v.tools.entries)
 	}
 	s.names = make([]string, 0, count)
-	s.table.ReadOnly = map[string]bool{tool.ListResources: true, tool.ReadResource: true, tool.ListPrompts: true, tool.GetPrompt: true}
-	blocks := make([][]byte, 0, len(listed))
+	s.servers = make([]string, 0, len(listed))
+	s.readOnly = map[string]bool{tool.ListResources: true, tool.ReadResource: true, tool.ListPrompts: true, tool.GetPrompt: true}
+	s.spelled = make(map[string][]*entry, 2*count)
+	entries := make([]*entry, 0, count)
 	for _, v := range listed {
 		for _, e := range v.tools.entries {
 			s.names = append(s.names, e.name)
+			s.spelled[e.name] = append(s.spelled[e.name], e)
+			s.spelled[e.part] = append(s.spelled[e.part], e)
 			if e.readOnly() {
-				s.table.ReadOnly[e.name] = true
+				s.readOnly[e.name] = true
 			}
+			s.wireBytes += len(e.row)
 		}
 		if len(v.tools.entries) > 0 {
-			blocks = append(blocks, v.tools.wire)
+			s.servers = append(s.servers, v.part)
 		}
+		entries = append(entries, v.tools.entries...)
 	}
-	s.table.Wire = slices.Concat([]byte{'['}, bytes.Join(blocks, []byte{','}), []byte{']'})
-	s.list = appendStrings(nil, s.names)
+	s.list = sync.OnceValue(func() json.RawMessage { return appendStrings(nil, s.names) })
+	s.wire = sync.OnceValue(func() json.RawMessage { return rowsOf(entries) })
 	return s
 }
 
@@ -93,7 +105,7 @@ func (s *snapshot) connecting() bool {
 func (s *snapshot) resolve(name string) (*entry, error) {
 	v, e := s.called(name)
 	if e == nil {
-		v, e = s.spelled(strings.TrimPrefix(name, tool.Prefix))
+		v, e = s.spelledAs(withoutPrefix(name))
 	}
 	switch {
 	case e != nil && v.listed():
@@ -119,10 +131,18 @@ func (s *snapshot) called(name string) (*view, *entry) {
 	return nil, nil
 }
 
-// spelled finds a tool by another spelling, tools that can be called first.
+// withoutPrefix takes tool.Prefix, in any spelling, off a name.
+func withoutPrefix(name string) string {
+	if n := len(tool.Prefix); len(name) > n && fold(name[:n]) == tool.Prefix {
+		return name[n:]
+	}
+	return name
+}
+
+// spelledAs finds a tool by another spelling, tools that can be called first.
 // The view alone is returned for a tool that may be one of a server whose
 // tools are not known yet.
-func (s *snapshot) spelled(name string) (*view, *entry) {
+func (s *snapshot) spelledAs(name string) (*view, *entry) {
 	var absent *view
 	var last *entry
 	for _, find := range []func(*view, string) (*entry, bool){exactly, folded} {

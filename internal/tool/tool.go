@@ -48,11 +48,19 @@ func Offers(name string) bool {
 // trace and the receipt: only calls that go to servers do.
 func Counted(name string) bool { return strings.HasPrefix(name, Prefix) || Offers(name) }
 
+// ToolTable is a function of the host that the runner alone calls: it answers
+// with the rows of the tool table that a run was not given.
+const ToolTable = "tool_table"
+
 // Table is an immutable snapshot of the tools one run may call.
 type Table struct {
 	// Wire is the table as the channel's start frame carries it: a JSON array
 	// of objects described in docs/channel.md.
 	Wire json.RawMessage
+	// Servers is nil when Wire is the whole table. Otherwise Wire holds the
+	// tools that the run's program can name, and Servers the sorted names of
+	// all servers that have tools; the rest is had from ToolTable.
+	Servers []string
 	// ReadOnly holds the callable names whose server declares readOnlyHint.
 	ReadOnly map[string]bool
 }

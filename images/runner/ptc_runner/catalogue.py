@@ -6,7 +6,7 @@ import builtins
 import keyword
 import sys
 import types
-from typing import TYPE_CHECKING, Any, Dict, Iterable, List, Optional
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Optional
 
 from . import signature
 from .errors import ToolError, ToolTimeoutError
@@ -18,55 +18,78 @@ if TYPE_CHECKING:
     from .output import Notices
 
 
-class Catalogue:
-    """Full names, short names and ``servers``, for the entries of one tool table."""
+# Asks the host for the rest of the table, or of one server's part of it.
+Fetch = Callable[[Optional[str]], Iterable[Entry]]
 
-    def __init__(self, entries: Iterable[Entry], reserved: Iterable[str]) -> None:
+
+class Catalogue:
+    """Full names, short names and ``servers``, for the entries of one tool table.
+
+    A large table comes as a selection: the tools that the program's source can
+    name, and the names of all servers. The rest is fetched when something asks
+    for more.
+    """
+
+    def __init__(
+        self, entries: Iterable[Entry], reserved: Iterable[str], servers: Iterable[str] = (), fetch: Optional[Fetch] = None
+    ) -> None:
         self.by_name: Dict[str, Entry] = {}
-        self.by_server: Dict[str, Dict[str, Entry]] = {}
+        self.by_server: Dict[str, Dict[str, Entry]] = {server: {} for server in servers}
+        self._partial = set(self.by_server)
+        self._fetch = fetch
         shorts: Dict[str, Optional[Entry]] = {}
         for entry in entries:
             name = entry["t"]
-            self.by_name[entry["n"]] = entry
-            server = self.by_server.get(entry["s"])
-            if server is None:
-                server = self.by_server[entry["s"]] = {}
-            server[name] = entry
+            self._add(entry)
             shorts[name] = None if name in shorts else entry
         taken = {*reserved, *self.by_name}
-        # The short name of a tool that one server alone has and that hides nothing.
+        # The short name of a tool that one server alone has and that hides
+        # nothing. A selection holds all tools of a name that the source spells.
         self.by_short_name: Dict[str, Entry] = {
             name: entry
             for name, entry in shorts.items()
             if entry is not None and name not in taken and not _hides(name)
         }
 
-    def find(self, name: str) -> Optional[Entry]:
-        """Find a tool by any spelling: callable, short or original name, ``-`` or ``_``."""
-        entry = self.by_name.get(name) or self.by_short_name.get(name)
-        if entry is not None:
-            return entry
-        wanted = signature.plain(name)
-        for entry in self.by_name.values():
-            if wanted in spellings(entry):
-                return entry
-        return None
+    def _add(self, entry: Entry) -> None:
+        if entry["n"] not in self.by_name:
+            self.by_name[entry["n"]] = entry
+            server = self.by_server.get(entry["s"])
+            if server is None:
+                server = self.by_server[entry["s"]] = {}
+            server[entry["t"]] = entry
+
+    @property
+    def whole(self) -> bool:
+        """Whether every tool is here."""
+        return not self._partial
+
+    def complete(self, server: Optional[str] = None) -> None:
+        """Fetch what is missing of a server's tools, or of all."""
+        if self._fetch is None or (server not in self._partial if server else self.whole):
+            return
+        for entry in self._fetch(server):
+            self._add(entry)
+        self._partial -= {server} if server else set(self._partial)
+
+    def has(self, name: str) -> bool:
+        """Tell whether there is a tool of this callable name."""
+        if name not in self.by_name:
+            self.complete()
+        return name in self.by_name
+
+    def has_tool(self, server: str, name: str) -> bool:
+        """Tell whether the server, which must be known, has the tool."""
+        if name not in self.by_server[server]:
+            self.complete(server)
+        return name in self.by_server[server]
 
     def nearest(self, name: str) -> List[str]:
         """Return the calls of up to three tools with a name like name."""
+        self.complete()
         # Without the prefix, which makes all names alike.
         full = {known[len("mcp__") :]: entry for known, entry in self.by_name.items()}
         return [signature.usage(full[near]) for near in signature.nearest(name[len("mcp__") :], list(full))]
-
-
-def spellings(entry: Entry) -> List[str]:
-    """Return the spellings of a tool's full name, reduced to what ``plain`` leaves of them."""
-    found = [signature.plain(entry["n"]), signature.plain(f"{entry['s']}.{entry['t']}")]
-    if "a" in entry:
-        server, name = entry["a"]
-        found.append(signature.plain(f"mcp__{server}__{name}"))
-        found.append(signature.plain(f"{server}.{name}"))
-    return found
 
 
 def _hides(name: str) -> bool:
@@ -74,18 +97,38 @@ def _hides(name: str) -> bool:
 
 
 class _Namespace(types.ModuleType):
-    """A module whose missing attributes are explained."""
+    """A module that gets its last members when they are asked for, and explains missing ones."""
 
-    def __init__(self, name: str, doc: str) -> None:
+    def __init__(self, name: str, doc: str, complete: Callable[[], None]) -> None:
         super().__init__(name, doc)
         self.__path__: List[str] = []
+        self.__complete__ = complete
+
+    def __dir__(self) -> List[str]:
+        self.__complete__()
+        return list(self.__dict__)
 
     def __getattr__(self, name: str) -> Any:
+        if name == "__all__":
+            return [word for word in dir(self) if not word.startswith("_")]
         if name.startswith("__"):
             raise AttributeError(name)
-        known = [word for word in self.__dict__ if not word.startswith("__")]
+        known = [word for word in dir(self) if not word.startswith("__")]
+        if name in known:
+            return self.__dict__[name]
         near = ", ".join(signature.nearest(name, known) or sorted(known)[:10]) or "nothing"
         raise AttributeError(f"{self.__name__} has no {name!r}; nearest: {near}")
+
+
+def _server_module(catalogue: Catalogue, server: str, make: Callable[[Entry], Tool]) -> _Namespace:
+    def complete() -> None:
+        catalogue.complete(server)
+        for short, entry in catalogue.by_server[server].items():
+            if short not in module.__dict__:
+                module.__dict__[short] = make(entry)
+
+    module = _Namespace(f"servers.{server}", f"The tools of the server {server}.", complete)
+    return module
 
 
 def install(
@@ -94,11 +137,11 @@ def install(
     """Put the tools into a program's globals and make ``servers`` importable."""
     for name in [name for name in sys.modules if name == "servers" or name.startswith("servers.")]:
         del sys.modules[name]
-    servers = _Namespace("servers", "The tools of every server: servers.<server>.<tool>")
+    servers = _Namespace("servers", "The tools of every server: servers.<server>.<tool>", lambda: None)
     servers.__dict__["ToolError"] = ToolError
     sys.modules["servers"] = servers
     for server, entries in catalogue.by_server.items():
-        module = _Namespace(f"servers.{server}", f"The tools of the server {server}.")
+        module = _server_module(catalogue, server, lambda entry: Tool(entry, channel, notices))
         for short, entry in entries.items():
             tool = Tool(entry, channel, notices)
             module.__dict__[short] = namespace[entry["n"]] = tool

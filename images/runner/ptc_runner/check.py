@@ -85,10 +85,10 @@ class _Checker:
         name = node.id
         if (
             name.startswith("mcp__")
-            and name not in self._catalogue.by_name
             and name not in self._bound
             and name not in self._imported
             and not self._opaque
+            and not self._catalogue.has(name)
         ):
             self._report(node, f"there is no tool {name}", self._catalogue.nearest(name))
 
@@ -97,10 +97,9 @@ class _Checker:
         if path is None:
             return
         server, name = path
-        known = self._catalogue.by_server
-        if server not in known:
+        if server not in self._catalogue.by_server:
             self._report_server(node, server)
-        elif name is not None and name not in known[server] and not name.startswith("__"):
+        elif name is not None and not name.startswith("__") and not self._catalogue.has_tool(server, name):
             self._report_tool(node, server, name)
 
     def _visit_import(self, node: ast.ImportFrom) -> None:
@@ -119,7 +118,7 @@ class _Checker:
             if server not in known:
                 self._report_server(node, server)
                 return
-            if alias.name not in known[server]:
+            if not self._catalogue.has_tool(server, alias.name):
                 self._report_tool(node, server, alias.name)
 
     def _visit_call(self, node: ast.Call, entry: Entry) -> None:

@@ -88,16 +88,16 @@ def functions(
 
     def list_callable_tools() -> List[str]:
         """Return the names of all tools, sorted."""
-        return _AwaitableList(sorted(catalogue.by_name))
+        if catalogue.whole:
+            return _AwaitableList(sorted(catalogue.by_name))
+        return _AwaitableList(channel.call_blocking("list_callable_tools", b"{}"))
 
     def inspect_tool(tool_name: Any) -> Dict[str, Any]:
         """Return a tool's name, description, inputSchema and outputSchema."""
         if isinstance(tool_name, dict) and len(tool_name) == 1:
             (tool_name,) = tool_name.values()
         name = tool_name.__name__ if isinstance(tool_name, (Tool, ToolCall)) else str(tool_name)
-        entry = catalogue.find(name)
-        arguments = {"tool_name": entry["n"] if entry else name}
-        return _AwaitableDict(channel.call_blocking("inspect_tool", json.dumps(arguments).encode()))
+        return _AwaitableDict(channel.call_blocking("inspect_tool", json.dumps({"tool_name": name}).encode()))
 
     def server_status() -> Dict[str, Any]:
         """Return ``{server: {"connected": …, "tools": …, "error": …}}``."""

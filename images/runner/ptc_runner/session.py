@@ -8,7 +8,7 @@ import json
 import os
 import resource
 import sys
-from typing import Any, Dict, Tuple
+from typing import Any, Dict, Optional, Tuple
 
 from . import failure, limits, output, patches, program
 from .calls import Channel
@@ -97,7 +97,8 @@ class _Session:
     def _run(self, start: Dict[str, Any]) -> Any:
         self._prepare(start)
         source, filename, bounds = start["source"].lstrip("\ufeff"), start["filename"], start["limits"]
-        catalogue = Catalogue(start["tools"], NAMES)
+        self.channel.begin(bounds["open_calls"], bounds["frame_bytes"])
+        catalogue = Catalogue(start["tools"], NAMES, start["servers"] or (), self._fetch_tools)
         notices = output.Notices(self._printed)
         try:
             tree = program.parse(source, filename)
@@ -111,7 +112,6 @@ class _Session:
         install(catalogue, self.channel, notices, namespace)
         namespace.update(functions(catalogue, self.channel, notices, bounds["emit_bytes"]))
         del tree, start
-        self.channel.begin(bounds["open_calls"], bounds["frame_bytes"])
         limits.apply(bounds["memory_bytes"], bounds["open_files"])
         gc.enable()
         error = program.run(code, namespace)
@@ -125,6 +125,11 @@ class _Session:
         program.run_exit_handlers()
         notices.end()
         return described
+
+    def _fetch_tools(self, server: Optional[str]) -> Any:
+        """Ask the host for the table's rows, all or one server's."""
+        arguments = {"server": server} if server else {}
+        return self.channel.call_blocking("tool_table", json.dumps(arguments).encode())
 
     def _prepare(self, start: Dict[str, Any]) -> None:
         os.chdir(self._scratch)

@@ -123,8 +123,3 @@ def nearest(name: str, names: Sequence[str]) -> List[str]:
 
 def _count(number: int, noun: str) -> str:
     return f"{number or 'no'} {noun}{'' if number == 1 else 's'}"
-
-
-def plain(name: str) -> str:
-    """Reduce a tool's name to what all its spellings share."""
-    return re.sub(r"[^A-Za-z0-9]+", "_", name).lower()

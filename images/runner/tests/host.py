@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import select
 import subprocess
 import sys
@@ -59,6 +60,7 @@ class Result:
         self.calls: List[Dict[str, Any]] = []
         self.cancelled: List[int] = []
         self.emitted: List[Any] = []
+        self.fetches: List[Dict[str, Any]] = []  # what was asked of the table
         self.done: Dict[str, Any] = {}
 
     @property
@@ -158,7 +160,7 @@ class Runner:
             data += chunk
         return data
 
-    def start(self, source: str, tools: Any = (), **limits: int) -> None:
+    def start(self, source: str, tools: Any = (), servers: Any = None, **limits: int) -> None:
         """Send a program."""
         tools = sorted(tools, key=lambda entry: str(entry["n"]))
         self.send(
@@ -169,6 +171,7 @@ class Runner:
                 "filename": "<program>",
                 "marker": MARKER,
                 "tools": tools,
+                "servers": servers,
                 "limits": {**LIMITS, **limits},
                 "options": {},
             }
@@ -177,6 +180,31 @@ class Runner:
     def run(self, source: str, tools: Any = (), answer: Optional[Answer] = None, **limits: int) -> Result:
         """Run one program to its done frame, answering calls in the order they come."""
         self.start(source, tools, **limits)
+        return self._finish(answer)
+
+    def run_selected(self, source: str, tools: Any = (), answer: Optional[Answer] = None, **limits: int) -> Result:
+        """Do the same as a host that has many tools and sends only those the source can name."""
+        tools = sorted(tools, key=lambda entry: str(entry["n"]))
+        words = set(re.findall(r"\w+", source))
+        selection, servers = tools, None
+        if not words & {"globals", "locals", "vars", "dir", "eval", "exec", "modules", "__dict__"}:
+            selection = [entry for entry in tools if {entry["n"], entry["t"]} & words]
+            servers = sorted({entry["s"] for entry in tools})
+        self.start(source, selection, servers, **limits)
+
+        def answer_own(name: str, arguments: Dict[str, Any]) -> Any:
+            if name == "tool_table":
+                return [entry for entry in tools if arguments.get("server") in (None, entry["s"])]
+            if name == "list_callable_tools":
+                return [entry["n"] for entry in tools]
+            return answer(name, arguments) if answer else arguments
+
+        result = self._finish(answer_own)
+        result.fetches = [call["arguments"] for call in result.calls if call["tool"] == "tool_table"]
+        result.calls = [call for call in result.calls if call["tool"] not in ("tool_table", "list_callable_tools")]
+        return result
+
+    def _finish(self, answer: Optional[Answer]) -> Result:
         result = Result()
         while True:
             frame = self.receive()
