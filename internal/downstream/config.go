@@ -1,6 +1,8 @@
 package downstream
 
 import (
+	"context"
+	"crypto/x509"
 	"log/slog"
 	"time"
 )
@@ -23,6 +25,9 @@ type Config struct {
 	URL     string
 	Headers map[string]string
 
+	// RootCAs are who may vouch for an https server; nil means the system's.
+	RootCAs *x509.CertPool
+
 	// ConnectTimeout bounds one attempt to connect, from the start of the
 	// process or request to the end of the handshake. Default 30 s.
 	ConnectTimeout time.Duration
@@ -31,6 +36,12 @@ type Config struct {
 	// MaxResultBytes is the largest result value that is wanted. A message may
 	// be somewhat more than twice that (see Config.messageLimit). Default 16 MiB.
 	MaxResultBytes int64
+	// MaxConcurrentCalls bounds the calls under way at once; more wait. 0: no
+	// bound.
+	MaxConcurrentCalls int
+	// Waiting, if not nil, is told that a call waits for its turn; it returns
+	// what to call when the turn has come.
+	Waiting func(ctx context.Context) (resume func())
 	// ClientVersion is the version ptc-mcp introduces itself with.
 	ClientVersion string
 	// Logger receives what happens to the session, and at debug level what

@@ -78,8 +78,12 @@ func dial(ctx context.Context, config Config, stderr *lastLines, offersChanged f
 	c.client = client.NewClient(wrapped, options...)
 	request := mcp.InitializeRequest{}
 	request.Params.ClientInfo = mcp.Implementation{Name: "ptc-mcp", Version: config.ClientVersion}
-	info, err := c.client.Initialize(ctx, request)
+	got := &capture{substitute: func(result json.RawMessage) json.RawMessage { return result }}
+	info, err := c.client.Initialize(withCapture(ctx, got), request)
 	if err != nil {
+		if got.err != nil { // the client leaves out its data
+			err = got.err
+		}
 		err = c.explain(ctx, "handshake", err)
 		if c.lost() != nil {
 			err = fmt.Errorf("%w: %w", errDied, err)

@@ -65,9 +65,13 @@ type RPCError struct {
 	Data json.RawMessage
 }
 
-// Error gives the server's message and code.
+// Error gives the server's message and code, and the beginning of its data.
 func (e *RPCError) Error() string {
-	return fmt.Sprintf("server answered error %d: %s", e.Code, e.Message)
+	text := fmt.Sprintf("server answered error %d: %s", e.Code, e.Message)
+	if len(e.Data) > 0 && string(e.Data) != "null" {
+		text += " (" + beginning(e.Data) + ")"
+	}
+	return text
 }
 
 // codeMethodNotFound is JSON-RPC 2.0's code for an unknown method.

@@ -3,6 +3,7 @@ package downstream
 import (
 	"bytes"
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -24,9 +25,16 @@ const (
 	acceptBoth     = "application/json, text/event-stream"
 	acceptEvents   = "text/event-stream"
 
+	// maxIdle is how many connections to an HTTP/1.1 server are kept for the
+	// next calls. A burst of more calls than that makes new ones each time.
+	maxIdle = 128
+
 	// farewellTime bounds the last requests: a cancellation, the end of a
 	// session.
 	farewellTime = time.Second
+	// drainResponse bounds the wait for the end of a response whose answer has
+	// come.
+	drainResponse = time.Second
 	// maxErrorBody is what is read of a response that is an error.
 	maxErrorBody = 64 << 10
 )
@@ -48,8 +56,9 @@ func newHTTPEndpoint(config Config, notified func(string, json.RawMessage)) *htt
 	pool := &http.Transport{
 		Proxy:                 http.ProxyFromEnvironment,
 		DialContext:           dialer.DialContext,
-		ForceAttemptHTTP2:     true,
-		MaxIdleConnsPerHost:   32,
+		TLSClientConfig:       &tls.Config{RootCAs: config.RootCAs, MinVersion: tls.VersionTLS12},
+		ForceAttemptHTTP2:     true, // one connection for all calls, where the server offers it
+		MaxIdleConnsPerHost:   maxIdle,
 		IdleConnTimeout:       90 * time.Second,
 		TLSHandshakeTimeout:   10 * time.Second,
 		ExpectContinueTimeout: time.Second,
@@ -59,10 +68,14 @@ func newHTTPEndpoint(config Config, notified func(string, json.RawMessage)) *htt
 	return e
 }
 
-// sameHost refuses redirects that would carry the configured headers elsewhere.
+// sameHost refuses redirects that would carry the credentials elsewhere, or
+// unencrypted.
 func sameHost(req *http.Request, via []*http.Request) error {
-	if req.URL.Host != via[0].URL.Host {
+	switch {
+	case req.URL.Host != via[0].URL.Host:
 		return fmt.Errorf("refused a redirect to another host, %s", req.URL.Host)
+	case via[0].URL.Scheme == "https" && req.URL.Scheme != "https":
+		return errors.New("refused a redirect from https to http")
 	}
 	if len(via) >= 10 {
 		return errors.New("stopped after 10 redirects")
@@ -155,6 +168,16 @@ func statusError(resp *http.Response) (*httpStatusError, []byte) {
 		text = string(runes[:300]) + "…"
 	}
 	return &httpStatusError{status: resp.StatusCode, body: text}, body
+}
+
+// drain reads the end of a response that has said what was wanted: only then
+// can its connection carry another request. A server that goes on talking is
+// cut off, which costs the connection.
+func drain(rest io.ReadCloser) {
+	cut := time.AfterFunc(drainResponse, func() { rest.Close() })
+	defer cut.Stop()
+	_, _ = io.Copy(io.Discard, io.LimitReader(rest, maxErrorBody))
+	rest.Close()
 }
 
 func mediaType(resp *http.Response) string {

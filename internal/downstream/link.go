@@ -82,12 +82,15 @@ func (a adapter) SendRequest(ctx context.Context, request transport.JSONRPCReque
 	if err != nil {
 		return nil, err
 	}
+	c, _ := ctx.Value(captureKey{}).(*capture)
+	if c != nil {
+		c.result, c.err = nil, nil // of an earlier request
+	}
 	got, err := a.link.request(ctx, outgoing{id: idKey(string(id)), method: request.Method, body: body, header: request.Header})
 	if err != nil {
 		return nil, err
 	}
 	answer := &transport.JSONRPCResponse{JSONRPC: mcp.JSONRPC_VERSION, ID: request.ID, Result: got.result}
-	c, _ := ctx.Value(captureKey{}).(*capture)
 	switch {
 	case got.err != nil:
 		details := mcp.NewJSONRPCErrorDetails(got.err.Code, got.err.Message, nil)

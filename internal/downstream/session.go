@@ -46,6 +46,7 @@ var defaultTiming = timing{
 type Session struct {
 	config Config
 	timing timing
+	queue  queue
 
 	ctx    context.Context // ends with Close
 	cancel context.CancelFunc
@@ -72,6 +73,7 @@ func New(config Config) *Session {
 	return &Session{
 		config:  config.withDefaults(),
 		timing:  defaultTiming,
+		queue:   newQueue(config),
 		ctx:     ctx,
 		cancel:  cancel,
 		settled: make(chan struct{}),
@@ -136,7 +138,8 @@ func (s *Session) OnChange(f func()) {
 
 // Call calls a tool and returns the raw CallToolResult object; its JSON is
 // well-formed, and nothing else about it is checked. arguments is a JSON
-// object, or nil for none. Ending ctx cancels the request at the server.
+// object, or nil for none. Ending ctx cancels the request at the server. Beyond
+// Config.MaxConcurrentCalls a call waits for its turn first.
 //
 // Errors are ErrDown, ErrLost, a *TooLargeError, an *RPCError, ctx's error, or
 // describe an answer that makes no sense. After ErrLost the session is either
@@ -159,11 +162,19 @@ func (s *Session) CallWithProgress(ctx context.Context, toolName string, argumen
 // use makes a request on the present connection, and finds out about the
 // connection when the request was lost.
 func (s *Session) use(ctx context.Context, request func(*connection) (json.RawMessage, error)) (json.RawMessage, error) {
-	s.mu.Lock()
-	conn, reason := s.conn, s.status.Err
-	s.mu.Unlock()
-	if conn == nil {
-		return nil, brokenError(ErrDown, reason)
+	conn, err := s.connection()
+	if err != nil {
+		return nil, err
+	}
+	leave, err := s.queue.enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
+	if conn.lost() != nil { // while the call waited
+		if conn, err = s.connection(); err != nil {
+			return nil, err
+		}
 	}
 	result, err := request(conn)
 	if errors.Is(err, ErrLost) || errors.Is(err, ErrDown) {
@@ -173,6 +184,16 @@ func (s *Session) use(ctx context.Context, request func(*connection) (json.RawMe
 		}
 	}
 	return result, err
+}
+
+// connection returns the connection, or an ErrDown.
+func (s *Session) connection() (*connection, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.conn == nil {
+		return nil, brokenError(ErrDown, s.status.Err)
+	}
+	return s.conn, nil
 }
 
 // Close ends the session. It leaves no process, takes about two seconds at

@@ -47,9 +47,17 @@ func (l *streamableLink) request(ctx context.Context, call outgoing) (response, 
 		return response{}, err
 	}
 	defer l.forget(call.id)
-	scope, end := l.scope(ctx)
-	defer end()
-	got, err := l.exchange(scope, call, ch)
+	// Apart from ctx, so that the rest of the response can be read when the
+	// caller has his answer and has gone on.
+	scope, end := l.scope(context.WithoutCancel(ctx))
+	stop := context.AfterFunc(ctx, end)
+	got, rest, err := l.exchange(scope, call, ch)
+	if rest != nil && stop() {
+		l.tasks.run(func() { defer end(); drain(rest) })
+	} else {
+		stop()
+		end()
+	}
 	if err != nil && ctx.Err() != nil {
 		// From 2026-07-28 on, the end of the HTTP request is the cancellation.
 		if !l.modern() {
@@ -60,15 +68,21 @@ func (l *streamableLink) request(ctx context.Context, call outgoing) (response, 
 	return got, err
 }
 
-// exchange posts a request and reads until its reply has come.
-func (l *streamableLink) exchange(ctx context.Context, call outgoing, ch <-chan reply) (response, error) {
+// exchange posts a request and reads until its reply has come. rest is what may
+// still come of the response, nil when that is nothing.
+func (l *streamableLink) exchange(ctx context.Context, call outgoing, ch <-chan reply) (got response, rest io.ReadCloser, err error) {
 	resp, session, err := l.post(ctx, call.body, call.header)
 	if err != nil {
-		return response{}, err
+		return response{}, nil, err
 	}
-	defer resp.Body.Close()
+	defer func() {
+		if rest == nil {
+			resp.Body.Close()
+		}
+	}()
 	if resp.StatusCode/100 != 2 {
-		return l.refused(resp, session)
+		got, err := l.refused(resp, session)
+		return got, nil, err
 	}
 	if call.method == string(mcp.MethodInitialize) {
 		l.mu.Lock()
@@ -80,21 +94,22 @@ func (l *streamableLink) exchange(ctx context.Context, call outgoing, ch <-chan 
 		m := &message{limit: l.limit}
 		m.reserve(resp.ContentLength)
 		if _, err := io.Copy(m, resp.Body); err != nil {
-			return response{}, transportError(ctx, err)
+			return response{}, nil, transportError(ctx, err)
 		}
 		l.receive(m)
 	case acceptEvents:
 		if err := l.follow(ctx, resp.Body, ch); err != nil {
-			return response{}, err
+			return response{}, nil, err
 		}
+		rest = resp.Body
 	default:
-		return response{}, fmt.Errorf("server answered HTTP status %d with content type %q instead of JSON", resp.StatusCode, media)
+		return response{}, nil, fmt.Errorf("server answered HTTP status %d with content type %q instead of JSON", resp.StatusCode, media)
 	}
 	select {
 	case r := <-ch:
-		return r.response, r.lost
+		return r.response, rest, r.lost
 	default:
-		return response{}, errors.New("server answered without a response to the request")
+		return response{}, rest, errors.New("server answered without a response to the request")
 	}
 }
 

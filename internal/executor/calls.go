@@ -161,7 +161,7 @@ func (c *calls) answer(ctx context.Context, index int, call channel.Call) {
 	if !c.begin(index) {
 		return
 	}
-	callCtx, cancel := context.WithTimeout(ctx, c.limits.ToolCallTimeout)
+	callCtx, cancel := tool.WithTimeout(ctx, c.limits.ToolCallTimeout)
 	value, err := c.caller.CallTool(callCtx, call.Tool, call.Arguments)
 	failure := c.classify(callCtx, call.Tool, value, err)
 	cancel()

@@ -13,6 +13,9 @@ import (
 // maxErrorText bounds what is passed on of a server's error text, in bytes.
 const maxErrorText = 4 << 10
 
+// maxErrorData bounds what is passed on of the data of a JSON-RPC error.
+const maxErrorData = 1 << 10
+
 // codeInvalidParams is JSON-RPC's code for arguments that the server refuses.
 const codeInvalidParams = -32602
 
@@ -55,6 +58,9 @@ func (e *entry) callError(ctx context.Context, err error, took time.Duration) *t
 
 func (e *entry) rpcError(rpc *downstream.RPCError) *tool.Error {
 	text := clip(rpc.Message, maxErrorText)
+	if len(rpc.Data) > 0 && string(rpc.Data) != "null" {
+		text += "; its data: " + clip(string(rpc.Data), maxErrorData)
+	}
 	if rpc.Code == codeInvalidParams {
 		return e.failed(tool.KindArguments, "the server refused the arguments (error %d): %s; call it as await %s", rpc.Code, text, e.input.signature(e.name))
 	}
