@@ -24,6 +24,9 @@ func Stub(t Tool) string {
 
 	var b strings.Builder
 	b.WriteString("# " + printable(t.Callable, maxNameBytes) + ", typed after the schemas of its server.\n")
+	if f.hidesError() {
+		b.WriteString("from builtins import " + notImplemented + " as _" + notImplemented + "\n")
+	}
 	if f.qualified {
 		b.WriteString("import builtins\nimport typing\n")
 	} else if len(used) > 0 {
@@ -36,6 +39,8 @@ func Stub(t Tool) string {
 
 // ResultName is the name that Stub gives to the type of the tool's result.
 func ResultName(t Tool) string { return newFile(t).resultName }
+
+const notImplemented = "NotImplementedError"
 
 // inferredNote marks types that no server has declared.
 const inferredNote = "Inferred from earlier results; the server declares no output schema: keys may be missing, or have other types."
@@ -69,11 +74,19 @@ func (f *file) writeFunction(b *strings.Builder, used map[string]bool) {
 	}
 	b.WriteString(") -> " + f.resultText(used) + ":\n")
 	b.WriteString(docstring(f.docLines(), "    "))
-	raise := "NotImplementedError"
-	if f.qualified {
-		raise = "builtins." + raise
+	// This error alone makes mypy accept ... as a default.
+	raise := notImplemented
+	if f.hidesError() {
+		raise = "_" + notImplemented
 	}
 	b.WriteString("    raise " + raise + "('" + f.tool.Name + " can be called only in a program that ptc-mcp runs')\n")
+}
+
+// hidesError reports whether the function's name, or a parameter's, hides the
+// error that its body raises.
+func (f *file) hidesError() bool {
+	return f.tool.Name == notImplemented ||
+		slices.ContainsFunc(f.parameters, func(p parameter) bool { return p.id == notImplemented })
 }
 
 // docLines is the function's docstring.
