@@ -149,24 +149,28 @@ func (c *connection) follow() {
 		c.link.listen(func() { poke(c.disturbed) })
 		return
 	}
+	if filter := c.changes(); !filter.IsEmpty() {
+		c.background.Go(c.subscribe)
+	}
+}
+
+// changes are those that the server tells of.
+func (c *connection) changes() mcp.SubscriptionFilter {
 	capabilities := c.info.Capabilities
-	filter := mcp.SubscriptionFilter{
+	return mcp.SubscriptionFilter{
 		ToolsListChanged:     capabilities.Tools != nil && capabilities.Tools.ListChanged,
 		ResourcesListChanged: capabilities.Resources != nil && capabilities.Resources.ListChanged,
 		PromptsListChanged:   capabilities.Prompts != nil && capabilities.Prompts.ListChanged,
 	}
-	if !filter.IsEmpty() {
-		c.background.Go(func() { c.subscribe(filter) })
-	}
 }
 
-// subscribe keeps a subscription to the changes in the filter open.
-func (c *connection) subscribe(filter mcp.SubscriptionFilter) {
+// subscribe keeps a subscription to the server's changes open.
+func (c *connection) subscribe() {
 	ctx := c.link.lifetime()
 	for delay := reopenDelay; ; delay = min(2*delay, maxReopenDelay) {
 		started := time.Now()
 		got := &capture{substitute: func(result json.RawMessage) json.RawMessage { return result }}
-		err := c.client.Listen(withCapture(ctx, got), filter)
+		err := c.client.Listen(withCapture(ctx, got), c.changes())
 		if ctx.Err() != nil {
 			return
 		}
