@@ -57,7 +57,7 @@ func assemble(cfg *config.Config, version string, logger *slog.Logger) (*app, er
 	}
 	var err error
 	a.registry, err = registry.New(servers, registry.Options{
-		Allow: cfg.Tools.Allow, Block: cfg.Tools.Block,
+		Allow: cfg.Tools.Allow, Block: cfg.Tools.Block, Direct: cfg.Tools.Direct,
 		MaxResultBytes: int64(cfg.Execution.MaxToolResultBytes),
 		Logger:         logger,
 	})

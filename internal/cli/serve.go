@@ -50,12 +50,17 @@ func serve(ctx context.Context, streams Streams, version string, flags common) e
 	}
 	pool := a.keepWarm()
 	logger.Info("serving on standard input and output", "version", version, "config", path, "servers", len(cfg.Servers), "sandbox", cfg.Execution.Sandbox)
-	server := mcpserver.New(a.registry, a.executor, mcpserver.Options{
+	options := mcpserver.Options{
 		Version:        version,
 		Trace:          cfg.Execution.Trace,
 		MaxOutputBytes: cfg.Execution.MaxOutputBytes,
 		Logger:         logger,
-	})
+	}
+	if len(cfg.Tools.Direct) > 0 {
+		options.Direct, options.CallTimeout = a.registry, seconds(cfg.Execution.ToolCallTimeoutSeconds)
+	}
+	server := mcpserver.New(a.registry, a.executor, options)
+	a.registry.OnChange(server.CatalogChanged)
 	a.connect()
 	ctx, cancel := context.WithCancel(ctx)
 	ahead := time.AfterFunc(math.MaxInt64, func() {

@@ -54,13 +54,16 @@ type Server struct {
 	ListTimeoutSeconds float64 `yaml:"list_timeout_seconds"`
 }
 
-// Tools decides which tools programs may call. At most one of the lists is
-// set; with neither, every tool may be called.
+// Tools decides which tools programs may call. At most one of Allow and Block
+// is set; with neither, every tool may be called.
 type Tools struct {
 	// Allow are globs over callable names; tools that match none are left out.
 	Allow []string `yaml:"allow"`
 	// Block are globs over callable names; tools that match one are left out.
 	Block []string `yaml:"block"`
+	// Direct are globs over callable names; the callable tools that match one
+	// are offered to the client itself as well.
+	Direct []string `yaml:"direct"`
 }
 
 // Execution bounds each run of a program.

@@ -72,6 +72,7 @@ func (v *validator) tools(tools Tools) {
 	}
 	v.patterns("tools.allow", tools.Allow)
 	v.patterns("tools.block", tools.Block)
+	v.patterns("tools.direct", tools.Direct)
 }
 
 // patterns finds the globs that match no callable name, all of which begin

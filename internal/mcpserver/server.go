@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
+	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
 	"github.com/mark3labs/mcp-go/server"
@@ -50,6 +51,10 @@ type Options struct {
 	// MaxOutputBytes bounds the text and, separately, the structured content of
 	// one result.
 	MaxOutputBytes int
+	// Direct is what the client is offered beside this server's own tools; nil
+	// for nothing. CallTimeout bounds each request that goes there.
+	Direct      Direct
+	CallTimeout time.Duration
 	// Logger receives what the client does not see; nil discards it.
 	Logger *slog.Logger
 }
@@ -61,30 +66,62 @@ type Server struct {
 	opts    Options
 	logger  *slog.Logger
 	mcp     *server.MCPServer
-	maxLine int // longest message in bytes
+	passage *passage // nil when nothing passes through
+	clients clients
+	changed chan struct{} // capacity 1
+	maxLine int           // longest message in bytes
 }
 
 // New returns a Server. It reads the names of the configured servers, and waits
 // for none of them.
 func New(catalog Catalog, runner Runner, opts Options) *Server {
-	s := &Server{catalog: catalog, runner: runner, opts: opts, logger: opts.Logger, maxLine: maxLineBytes}
+	s := &Server{catalog: catalog, runner: runner, opts: opts, logger: opts.Logger, changed: make(chan struct{}, 1), maxLine: maxLineBytes}
 	if s.logger == nil {
 		s.logger = slog.New(slog.DiscardHandler)
 	}
-	s.mcp = server.NewMCPServer("ptc-mcp", opts.Version,
+	options := []server.ServerOption{
 		server.WithTitle("Programmatic tool calling"),
-		server.WithToolCapabilities(false),
 		server.WithInstructions(instructions(catalog.Servers())),
-		// The definitions never change while the server runs.
-		server.WithMethodCacheHints(mcp.MethodToolsList, definitionsTTL.Milliseconds(), mcp.CacheScopePrivate),
 		server.WithMethodCacheHints(mcp.MethodServerDiscover, definitionsTTL.Milliseconds(), mcp.CacheScopePrivate),
-	)
+	}
+	if opts.Direct != nil {
+		s.passage = &passage{Direct: opts.Direct, timeout: opts.CallTimeout, state: opts.Direct.DirectState()}
+		options = append(options, s.passage.capabilities()...)
+	} else {
+		options = append(options, server.WithToolCapabilities(false),
+			// The definitions never change while the server runs.
+			server.WithMethodCacheHints(mcp.MethodToolsList, definitionsTTL.Milliseconds(), mcp.CacheScopePrivate))
+	}
+	s.mcp = server.NewMCPServer("ptc-mcp", opts.Version, options...)
 	s.mcp.AddTools(
 		server.ServerTool{Tool: listDefinition(), Handler: s.listCallableTools},
 		server.ServerTool{Tool: inspectDefinition(), Handler: s.inspectTool},
 		server.ServerTool{Tool: executeDefinition(), Handler: s.executeProgram},
 	)
 	return s
+}
+
+// CatalogChanged has the clients told of what has changed for them. It does not
+// block.
+func (s *Server) CatalogChanged() {
+	select {
+	case s.changed <- struct{}{}:
+	default:
+	}
+}
+
+// announce tells the clients of changes until ctx ends.
+func (s *Server) announce(ctx context.Context) {
+	for {
+		select {
+		case <-s.changed:
+		case <-ctx.Done():
+			return
+		}
+		for _, what := range s.passage.changes() {
+			s.clients.tell(what)
+		}
+	}
 }
 
 // maxNamedServers bounds the servers that instructions names, so that its size

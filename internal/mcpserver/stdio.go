@@ -50,6 +50,11 @@ func (s *Server) ServeStdio(ctx context.Context, stdin io.Reader, stdout io.Writ
 		calls:    make(chan struct{}, maxCalls),
 		out:      &lineWriter{w: stdout, onError: func(err error) { cancel(err) }},
 	}
+	if s.passage != nil {
+		s.clients.add(c)
+		defer s.clients.remove(c)
+		go s.announce(ctx)
+	}
 	var readErr error
 	ended := make(chan struct{})
 	go func() {
@@ -85,6 +90,8 @@ type connection struct {
 	requests *inflight
 	calls    chan struct{} // one place for each call at work
 	out      *lineWriter
+
+	subscriptions subscriptions
 }
 
 // envelope is what the loop itself looks at in a message.
@@ -166,7 +173,7 @@ func (c *connection) notified(ctx context.Context, method string, e *envelope, l
 		}
 		return
 	}
-	c.handle(ctx, nil, line)
+	c.handle(ctx, method, nil, line)
 }
 
 // requested starts the answer to a request. The request is in the table when
@@ -189,7 +196,7 @@ func (c *connection) requested(ctx context.Context, method string, e *envelope, 
 		return
 	}
 	if token := e.Params.Meta.ProgressToken; isID(token) {
-		ctx = withNotifier(ctx, c.notifier(r, token))
+		ctx = withSender(withNotifier(ctx, c.notifier(r, token)), c.sender(r, token))
 	}
 	work := func() {
 		defer r.done()
@@ -204,7 +211,13 @@ func (c *connection) requested(ctx context.Context, method string, e *envelope, 
 				}
 			}
 		}
-		response := c.handle(ctx, e.ID, line)
+		var response []byte
+		answer := func() { response = c.handle(ctx, method, e.ID, line) }
+		if method == string(mcp.MethodSubscriptionsListen) {
+			c.listen(key, e.ID, answer)
+		} else {
+			answer()
+		}
 		c.answer(r, response)
 	}
 	if method == string(mcp.MethodInitialize) {
@@ -237,7 +250,7 @@ func (c *connection) notifier(r *request, token json.RawMessage) notifier {
 
 // handle lets mcp-go answer one message and returns the encoded answer; nil for
 // a notification. A panic becomes an internal error of that request alone.
-func (c *connection) handle(ctx context.Context, id json.RawMessage, line []byte) (response []byte) {
+func (c *connection) handle(ctx context.Context, method string, id json.RawMessage, line []byte) (response []byte) {
 	defer func() {
 		if p := recover(); p != nil {
 			c.server.logger.Error("panic while answering a request", slog.Any("panic", p), slog.String("stack", string(debug.Stack())))
@@ -250,7 +263,7 @@ func (c *connection) handle(ctx context.Context, id json.RawMessage, line []byte
 	if message == nil || id == nil {
 		return nil
 	}
-	encoded, err := encodeResponse(id, message)
+	encoded, err := c.server.passOn(ctx, method, id, line, message)
 	if err != nil {
 		c.server.logger.Error("result cannot be encoded", slog.Any("error", err))
 		return errorResponse(id, mcp.INTERNAL_ERROR, "internal error: the result cannot be encoded as JSON: "+err.Error())

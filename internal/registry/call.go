@@ -56,19 +56,26 @@ func objectArguments(name string, arguments json.RawMessage) (json.RawMessage, e
 
 func (r *Registry) callEntry(ctx context.Context, e *entry, arguments json.RawMessage) (json.RawMessage, error) {
 	started := time.Now()
-	raw, err := e.member.Call(ctx, e.Name, arguments)
+	raw, err := e.send(ctx, func() (json.RawMessage, error) { return e.member.Call(ctx, e.Name, arguments) })
+	if err != nil {
+		return nil, e.callError(ctx, err, time.Since(started))
+	}
+	return e.resultValue(raw, r.limit)
+}
+
+// send makes a call, and a read-only one once more when its connection is lost
+// and the server is back in time.
+func (e *entry) send(ctx context.Context, call func() (json.RawMessage, error)) (json.RawMessage, error) {
+	raw, err := call()
 	if errors.Is(err, downstream.ErrLost) && e.readOnly() && ctx.Err() == nil {
 		wait, cancel := context.WithTimeout(ctx, reconnectWait)
 		reconnected := e.member.Connected(wait)
 		cancel()
 		if reconnected == nil {
-			raw, err = e.member.Call(ctx, e.Name, arguments)
+			raw, err = call()
 		}
 	}
-	if err != nil {
-		return nil, e.callError(ctx, err, time.Since(started))
-	}
-	return e.resultValue(raw, r.limit)
+	return raw, err
 }
 
 // resultValue is what the program gets for a raw CallToolResult: a value of at

@@ -52,6 +52,17 @@ func (f filter) callable(name, original string, matched []bool) bool {
 	return hit != f.block
 }
 
+// matchesAny reports whether a pattern matches the callable name or the same
+// name in its original spelling.
+func matchesAny(patterns []string, name, original string) bool {
+	for _, p := range patterns {
+		if glob(p, name) || original != name && glob(p, original) {
+			return true
+		}
+	}
+	return false
+}
+
 // glob matches s as a whole: * is any run of characters, ? is any one.
 func glob(pattern, s string) bool {
 	p, i := 0, 0

@@ -202,21 +202,22 @@ func (o *offering) listAll(ctx context.Context, server string, k kind) (json.Raw
 			add(append(appendQuoted(append(item, `,"error":`...), firstLine(l.err.Error(), maxErrorText)), '}'))
 		}
 		for _, item := range l.items {
-			add(withServer(item, l.view.Name()))
+			add(withMember(item, "server", l.view.Name()))
 		}
 	}
 	return append(out, ']'), nil
 }
 
-// withServer adds a last member to an object; one of its own with that name is
-// hidden by it.
-func withServer(object []byte, server string) []byte {
+// withMember adds a string as the last member of an object; an earlier one with
+// that key is hidden by it.
+func withMember(object []byte, key, value string) json.RawMessage {
 	body := bytes.TrimRight(object[:len(object)-1], " \t\r\n")
 	out := slices.Clone(body)
 	if len(body) > 1 {
 		out = append(out, ',')
 	}
-	return append(appendQuoted(append(out, `"server":`...), server), '}')
+	out = append(appendQuoted(out, key), ':')
+	return append(appendQuoted(out, value), '}')
 }
 
 // one finds the server to ask for what is called want: the one that is named,

@@ -71,6 +71,7 @@ type Options struct {
 type Registry struct {
 	members []*member
 	filter  filter
+	direct  []string // patterns
 	limit   int64
 	logger  *slog.Logger
 
@@ -96,7 +97,7 @@ func New(servers []Server, opts Options) (*Registry, error) {
 		}
 		names[i] = s.Name()
 	}
-	r := &Registry{filter: f, limit: opts.MaxResultBytes, logger: opts.Logger, warned: map[string]bool{}}
+	r := &Registry{filter: f, direct: opts.Direct, limit: opts.MaxResultBytes, logger: opts.Logger, warned: map[string]bool{}}
 	if r.logger == nil {
 		r.logger = slog.New(slog.DiscardHandler)
 	}
@@ -173,6 +174,7 @@ func (r *Registry) refresh() (changed bool) {
 	}
 	r.current.Store(newSnapshot(views))
 	r.warnUnmatched(views)
+	r.warnDirect(views)
 	listeners := slices.Clone(r.listeners)
 	r.mu.Unlock()
 	for _, f := range listeners {
@@ -186,7 +188,8 @@ func (v *view) next(f filter, logger *slog.Logger) *view {
 	status := v.Status()
 	connected := status.State == downstream.Connected
 	sameTools := !connected || v.tools != nil && v.tools.madeFrom(status.Tools)
-	if sameTools && status.State == v.status.State && sameText(status.Err, v.status.Err) {
+	sameOffers := status.ResourcesRevision == v.status.ResourcesRevision && status.PromptsRevision == v.status.PromptsRevision
+	if sameTools && sameOffers && status.State == v.status.State && sameText(status.Err, v.status.Err) {
 		return v
 	}
 	n := &view{member: v.member, status: status, tools: v.tools}

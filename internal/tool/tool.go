@@ -65,6 +65,30 @@ type Table struct {
 	ReadOnly map[string]bool
 }
 
+// Definition is a tool as the client is offered it itself: the server's own
+// words, under the callable name.
+type Definition struct {
+	Name string
+	// Raw is a Tool object of MCP.
+	Raw json.RawMessage
+}
+
+// DirectState stands for what is offered to the client itself: each part
+// changes when that does.
+type DirectState struct{ Tools, Resources, Prompts string }
+
+// RPCError is a JSON-RPC error with which a server answered a request that
+// passes through.
+type RPCError struct {
+	Code    int
+	Message string
+	// Data is the raw data member; nil when there was none.
+	Data json.RawMessage
+}
+
+// Error returns Message.
+func (e *RPCError) Error() string { return e.Message }
+
 // Kind classifies the end of a failed call. The values travel on the channel
 // and are what a program sees as ToolError.kind.
 type Kind string
