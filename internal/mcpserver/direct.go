@@ -86,12 +86,12 @@ func (p *passage) through(ctx context.Context, method string, params json.RawMes
 	var raw json.RawMessage
 	var err error
 	ok := false
-	switch mcp.MCPMethod(method) {
-	case mcp.MethodToolsCall:
+	switch method {
+	case string(mcp.MethodToolsCall):
 		raw, ok, err = p.call(ctx, asked.Name, asked.Arguments)
-	case mcp.MethodResourcesRead:
+	case string(mcp.MethodResourcesRead):
 		raw, ok, err = p.DirectRead(ctx, asked.URI)
-	case mcp.MethodPromptsGet:
+	case string(mcp.MethodPromptsGet):
 		var arguments map[string]string
 		if len(asked.Arguments) > 0 && json.Unmarshal(asked.Arguments, &arguments) != nil {
 			return nil
@@ -134,17 +134,17 @@ func rpcError(err error) *tool.RPCError {
 
 // extend returns what belongs to the answer to a list, and under which member.
 func (p *passage) extend(ctx context.Context, method string) (member string, items []json.RawMessage) {
-	switch mcp.MCPMethod(method) {
-	case mcp.MethodToolsList:
+	switch method {
+	case string(mcp.MethodToolsList):
 		for _, d := range p.DirectTools(ctx) {
 			items = append(items, d.Raw)
 		}
 		return "tools", items
-	case mcp.MethodResourcesList:
+	case string(mcp.MethodResourcesList):
 		return "resources", p.DirectResources(ctx)
-	case mcp.MethodResourcesTemplatesList:
+	case string(mcp.MethodResourcesTemplatesList):
 		return "resourceTemplates", p.DirectTemplates(ctx)
-	case mcp.MethodPromptsList:
+	case string(mcp.MethodPromptsList):
 		return "prompts", p.DirectPrompts(ctx)
 	}
 	return "", nil

@@ -303,11 +303,10 @@ func (v *view) directError(ctx context.Context, name string, err error, started 
 // patterns of tools.direct that match nothing of the servers, once all of those
 // are there.
 func (r *Registry) warnDirect(views []*view) {
-	warn := func(about, message string, args ...any) {
-		if !r.warned[about] {
-			r.warned[about] = true
-			r.logger.Warn(message, args...)
-		}
+	first := func(about string) bool {
+		known := r.warned[about]
+		r.warned[about] = true
+		return !known
 	}
 	complete := true
 	matched := make(map[string]bool)
@@ -320,8 +319,8 @@ func (r *Registry) warnDirect(views []*view) {
 		if v.tools != nil {
 			for _, e := range v.tools.entries {
 				names[e.name] = callableName(v.Name(), e.Name)
-				if matchesAny(r.direct, e.name, names[e.name]) && e.definition() == nil {
-					warn("direct "+e.name, "a tool cannot be offered to the client directly: its inputSchema is not of type object; programs can call it", "tool", e.name)
+				if matchesAny(r.direct, e.name, names[e.name]) && e.definition() == nil && first("direct "+e.name) {
+					r.logger.Warn("a tool cannot be offered to the client directly: its inputSchema is not of type object; programs can call it", "tool", e.name)
 				}
 			}
 		}
@@ -332,8 +331,8 @@ func (r *Registry) warnDirect(views []*view) {
 		}
 	}
 	for _, p := range r.direct {
-		if complete && !matched[p] {
-			warn("tools.direct "+p, "pattern matches no callable tool", "key", "tools.direct", "pattern", p)
+		if complete && !matched[p] && first("tools.direct "+p) {
+			r.logger.Warn("pattern matches no callable tool", "key", "tools.direct", "pattern", p)
 		}
 	}
 }
