@@ -34,12 +34,9 @@ type Attack struct {
 	// Ends are the ends of a run that are right; a report of its failure unless
 	// the file says otherwise.
 	Ends []End
-	// Claim is the limit that it is aimed at. A sandbox that does not claim to
-	// enforce it is not blamed.
+	// Claim is what it is aimed at. A sandbox that does not claim to enforce it
+	// is not blamed.
 	Claim Claim
-	// NotStoppedBy names backends that are known not to stop it
-	// (docs/threat-model.md).
-	NotStoppedBy []string
 	// Pair is true when two runs take part, at the same time.
 	Pair bool
 	// Timeout is the run's time limit; 0 means one that it does not reach.
@@ -57,7 +54,8 @@ const (
 	EndSilent End = "silent" // the run counts as ended well, without an account
 )
 
-// Claim is a limit of a sandbox.Spec that a backend may or may not enforce.
+// Claim is what a backend may or may not enforce: a limit of a sandbox.Spec, or
+// that sandboxes share no files or device nodes.
 type Claim string
 
 // The claims that a file may name.
@@ -65,7 +63,11 @@ const (
 	ClaimMemory    Claim = "memory"
 	ClaimProcesses Claim = "processes"
 	ClaimScratch   Claim = "scratch"
+	ClaimFiles     Claim = "files"
+	ClaimDevices   Claim = "devices"
 )
+
+var claims = []Claim{ClaimMemory, ClaimProcesses, ClaimScratch, ClaimFiles, ClaimDevices}
 
 //go:embed programs/*.py
 var programs embed.FS
@@ -119,9 +121,7 @@ func parse(name, text string) (Attack, error) {
 		case "Outside":
 			a.Outside, known = value, true
 		case "Claims":
-			a.Claim, known = Claim(value), slices.Contains([]Claim{ClaimMemory, ClaimProcesses, ClaimScratch}, Claim(value))
-		case "Not stopped by":
-			a.NotStoppedBy, known = strings.Split(value, ", "), true
+			a.Claim, known = Claim(value), slices.Contains(claims, Claim(value))
 		case "Runs":
 			a.Pair, known = true, value == "two"
 		case "Seconds":

@@ -74,19 +74,21 @@ func TestTheVerdictFollowsFromTheOutcome(t *testing.T) {
 		is      sandbox.Capabilities
 		want    Verdict
 	}{
-		"failed, as it should":               {Attack{Ends: []End{EndReport}}, executor.Outcome{OK: true, Output: "noise\n" + lost + "\n"}, enforces, Contained},
-		"succeeded":                          {Attack{Ends: []End{EndReport}}, executor.Outcome{OK: true, Output: won}, enforces, Escaped},
-		"succeeded and then died":            {Attack{Ends: []End{EndDied}}, executor.Outcome{Error: died, Output: won}, enforces, Escaped},
-		"an account of another attack":       {Attack{Ends: []End{EndReport}}, executor.Outcome{OK: true, Output: strings.Replace(lost, `"x"`, `"y"`, 1)}, enforces, Unclear},
-		"no account":                         {Attack{Ends: []End{EndReport}}, executor.Outcome{OK: true, Output: "hello"}, enforces, Unclear},
-		"no account, as it should":           {Attack{Ends: []End{EndSilent}}, executor.Outcome{OK: true}, enforces, Contained},
-		"died, as it should":                 {Attack{Ends: []End{EndReport, EndDied}}, executor.Outcome{Error: died}, enforces, Contained},
-		"died, as it should not":             {Attack{Ends: []End{EndReport}}, executor.Outcome{Error: died, Output: lost}, enforces, Unclear},
-		"too much output":                    {Attack{Ends: []End{EndReport}}, executor.Outcome{OK: true, Output: strings.Repeat("x", 2000) + "\n" + lost}, enforces, Escaped},
-		"over a limit that is enforced":      {Attack{Ends: []End{EndReport}, Claim: ClaimMemory}, executor.Outcome{OK: true, Output: won}, enforces, Escaped},
-		"over a limit that is not enforced":  {Attack{Ends: []End{EndReport}, Claim: ClaimMemory}, executor.Outcome{OK: true, Output: won}, sandbox.Capabilities{}, Unclaimed},
-		"what this backend does not stop":    {Attack{Ends: []End{EndReport}, NotStoppedBy: []string{"native"}}, executor.Outcome{OK: true, Output: won, Figures: executor.Figures{Sandbox: "native"}}, enforces, Unclaimed},
-		"what another backend does not stop": {Attack{Ends: []End{EndReport}, NotStoppedBy: []string{"native"}}, executor.Outcome{OK: true, Output: won, Figures: executor.Figures{Sandbox: "docker"}}, enforces, Escaped},
+		"failed, as it should":              {Attack{Ends: []End{EndReport}}, executor.Outcome{OK: true, Output: "noise\n" + lost + "\n"}, enforces, Contained},
+		"succeeded":                         {Attack{Ends: []End{EndReport}}, executor.Outcome{OK: true, Output: won}, enforces, Escaped},
+		"succeeded and then died":           {Attack{Ends: []End{EndDied}}, executor.Outcome{Error: died, Output: won}, enforces, Escaped},
+		"an account of another attack":      {Attack{Ends: []End{EndReport}}, executor.Outcome{OK: true, Output: strings.Replace(lost, `"x"`, `"y"`, 1)}, enforces, Unclear},
+		"no account":                        {Attack{Ends: []End{EndReport}}, executor.Outcome{OK: true, Output: "hello"}, enforces, Unclear},
+		"no account, as it should":          {Attack{Ends: []End{EndSilent}}, executor.Outcome{OK: true}, enforces, Contained},
+		"died, as it should":                {Attack{Ends: []End{EndReport, EndDied}}, executor.Outcome{Error: died}, enforces, Contained},
+		"died, as it should not":            {Attack{Ends: []End{EndReport}}, executor.Outcome{Error: died, Output: lost}, enforces, Unclear},
+		"too much output":                   {Attack{Ends: []End{EndReport}}, executor.Outcome{OK: true, Output: strings.Repeat("x", 2000) + "\n" + lost}, enforces, Escaped},
+		"over a limit that is enforced":     {Attack{Ends: []End{EndReport}, Claim: ClaimMemory}, executor.Outcome{OK: true, Output: won}, enforces, Escaped},
+		"over a limit that is not enforced": {Attack{Ends: []End{EndReport}, Claim: ClaimMemory}, executor.Outcome{OK: true, Output: won}, sandbox.Capabilities{}, Unclaimed},
+		"by files that are shared":          {Attack{Ends: []End{EndReport}, Claim: ClaimFiles}, executor.Outcome{OK: true, Output: won}, sandbox.Capabilities{OwnDevices: true}, Unclaimed},
+		"by files, though they are not":     {Attack{Ends: []End{EndReport}, Claim: ClaimFiles}, executor.Outcome{OK: true, Output: won}, sandbox.Capabilities{OwnFiles: true}, Escaped},
+		"by devices that are shared":        {Attack{Ends: []End{EndReport}, Claim: ClaimDevices}, executor.Outcome{OK: true, Output: won}, sandbox.Capabilities{OwnFiles: true}, Unclaimed},
+		"by devices, though they are not":   {Attack{Ends: []End{EndReport}, Claim: ClaimDevices}, executor.Outcome{OK: true, Output: won}, sandbox.Capabilities{OwnDevices: true}, Escaped},
 	} {
 		c.attack.Name = name
 		if got := c.attack.Judge(&c.outcome, limits, c.is); got.Verdict != c.want {

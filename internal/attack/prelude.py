@@ -11,6 +11,7 @@ import os
 import stat
 import struct
 import sys
+import time
 
 BAIT = json.loads("{}")
 ATTEMPTS = []
@@ -179,3 +180,70 @@ def send(descriptor, frame):
     """Write one frame of the channel: a length, then a JSON object."""
     payload = json.dumps(frame).encode()
     write_all(descriptor, struct.pack(">I", len(payload)) + payload)
+
+
+def locks_of_the_other(paths, seconds=3):
+    """Lock one half of some files and look for the other run's locks on the other half, in both ways there are.
+
+    The halves are taken by role, so both runs of a pair must name the same files in the same order. Those that cannot
+    be opened are left out. Locks are shared ones, held until the end; a look takes none that stays.
+    """
+    opened, known = [], set()
+    for path in paths:
+        fd = -1
+        try:
+            fd = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+            identity = (os.fstat(fd).st_dev, os.fstat(fd).st_ino)
+            if identity in known:  # its own lock, by another name
+                os.close(fd)
+                fd = -1
+            known.add(identity)
+        except OSError:
+            pass
+        opened.append(fd)
+    looks = {"flock": flock_seen, "fcntl": record_lock_seen}
+    found = {way: [] for way in looks}
+    mine = [fd for fd in opened[BAIT["role"]::2] if fd >= 0]
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline and not all(found.values()):
+        for fd in mine:
+            for lock in (fcntl.flock, fcntl.lockf):
+                try:
+                    lock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+                except OSError:
+                    pass  # looked at this very moment, or without such locks
+        for path, fd in list(zip(paths, opened))[1 - BAIT["role"]::2]:
+            for way, seen in looks.items():
+                if fd >= 0 and path not in found[way] and seen(fd):
+                    found[way].append(path)
+        time.sleep(0.05)
+    if all(found.values()):
+        time.sleep(1)  # to be seen, too
+    for fd in opened:
+        if fd >= 0:
+            os.close(fd)
+    return found
+
+
+def flock_seen(fd):
+    try:
+        fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(fd, fcntl.LOCK_UN)
+    except BlockingIOError:
+        return True
+    except OSError:
+        pass
+    return False
+
+
+def record_lock_seen(fd):
+    """Ask for what stands against a lock for writing, which needs no right to write."""
+    # struct flock: type and whence come first on Linux, last on macOS.
+    layout, place = ("hhqqi4x", 0) if sys.platform.startswith("linux") else ("qqihh", 3)
+    question = [0] * 5
+    question[place] = fcntl.F_WRLCK
+    try:
+        answer = fcntl.fcntl(fd, fcntl.F_GETLK, struct.pack(layout, *question))
+    except OSError:
+        return False
+    return struct.unpack(layout, answer)[place] != fcntl.F_UNLCK

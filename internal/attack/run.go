@@ -20,8 +20,7 @@ type Verdict string
 const (
 	// Contained means that it ended as it should and got nothing.
 	Contained Verdict = "contained"
-	// Unclaimed means that it got what this backend is known not to stop: it
-	// went over a limit that the backend says it does not enforce here.
+	// Unclaimed means that it got what the backend says it does not stop here.
 	Unclaimed Verdict = "not claimed"
 	// Escaped means that something it tried has worked.
 	Escaped Verdict = "escaped"
@@ -102,7 +101,7 @@ func (a Attack) Judge(outcome *executor.Outcome, limits Limits, is sandbox.Capab
 	case len(outcome.Output) > limits.OutputBytes:
 		r.Verdict = Escaped
 		r.Seen = fmt.Sprintf("%d bytes of output were kept where %d are allowed", len(outcome.Output), limits.OutputBytes)
-	case told && account.Succeeded && !a.claimed(outcome.Figures.Sandbox, is):
+	case told && account.Succeeded && !a.claimed(is):
 		r.Verdict = Unclaimed
 	case told && account.Succeeded:
 		r.Verdict = Escaped
@@ -120,10 +119,7 @@ func (a Attack) Judge(outcome *executor.Outcome, limits Limits, is sandbox.Capab
 }
 
 // claimed tells whether a backend claims to stop the attack.
-func (a Attack) claimed(backend string, is sandbox.Capabilities) bool {
-	if slices.Contains(a.NotStoppedBy, backend) {
-		return false
-	}
+func (a Attack) claimed(is sandbox.Capabilities) bool {
 	switch a.Claim {
 	case ClaimMemory:
 		return is.Memory
@@ -131,6 +127,10 @@ func (a Attack) claimed(backend string, is sandbox.Capabilities) bool {
 		return is.Processes
 	case ClaimScratch:
 		return is.Scratch
+	case ClaimFiles:
+		return is.OwnFiles
+	case ClaimDevices:
+		return is.OwnDevices
 	}
 	return true
 }

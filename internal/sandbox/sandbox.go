@@ -148,6 +148,10 @@ type Capabilities struct {
 	// Memory, CPUs, Processes and Scratch tell which limits of a Spec the host
 	// enforces as a whole, not merely per process.
 	Memory, CPUs, Processes, Scratch bool
+	// OwnFiles and OwnDevices tell that no file, and no device node, that a
+	// sandbox can open is one that another sandbox or the host can open too,
+	// as far as the kernel's locks are concerned: those would be signals.
+	OwnFiles, OwnDevices bool
 	// Warnings are sentences, each saying what is weaker here than it could be
 	// and what to do about it.
 	Warnings []string

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -103,8 +104,19 @@ func (b *Backend) capabilities(e *engine, info system.Info, version types.Versio
 		CPUs:      info.CPUCfsQuota,
 		Processes: info.PidsLimit,
 		Scratch:   true, // a tmpfs with a size, with every runtime
-		Warnings:  b.warnings(e, info),
+		// Each container has a file system of its own, whatever the storage
+		// driver; device nodes it has where the engine has the right to make any.
+		OwnFiles:   true,
+		OwnDevices: !slices.ContainsFunc(info.SecurityOptions, inUserNamespace),
+		Warnings:   b.warnings(e, info),
 	}
+}
+
+// inUserNamespace says of a security option of an engine that its containers
+// are in a user namespace, where the kernel lets nobody make device nodes:
+// they are shown the host's.
+func inUserNamespace(option string) bool {
+	return option == "name=rootless" || option == "name=userns"
 }
 
 // engineName goes by the parts that an engine says it is made of: Podman

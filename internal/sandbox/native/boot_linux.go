@@ -91,14 +91,31 @@ func (s *machineState) openTrees(files *fileSet) ([]*os.File, error) {
 		return nil, nil
 	}
 	var trees []*os.File
-	for _, b := range s.layout.binds {
-		fd, err := openTree(b)
-		if err != nil {
+	add := func(fd int, err error) error {
+		if err == nil {
+			tree := os.NewFile(uintptr(fd), "tree")
+			files.add(tree)
+			trees = append(trees, tree)
+		}
+		return err
+	}
+	for _, source := range s.layout.layers {
+		if err := add(openLayer(source)); err != nil {
 			return nil, err
 		}
-		tree := os.NewFile(uintptr(fd), b.Source)
-		files.add(tree)
-		trees = append(trees, tree)
+	}
+	for _, b := range s.layout.binds {
+		if b.Layer != 0 {
+			continue
+		}
+		if err := add(openTree(b)); err != nil {
+			return nil, err
+		}
+	}
+	if s.ownDevices {
+		if err := add(newDevices()); err != nil {
+			return nil, err
+		}
 	}
 	return trees, nil
 }

@@ -80,6 +80,12 @@ const barred = "PTC_MCP_TEST_BARRED"
 
 func runBarred(how string) int {
 	switch how {
+	case "overlay":
+		if err := probeOnOverlays(); err != nil {
+			fmt.Println(err)
+			return 1
+		}
+		return 0
 	case "sysctl":
 		// Counts for the user namespace this process is in.
 		if err := os.WriteFile("/proc/sys/user/max_user_namespaces", []byte("0"), 0); err != nil {

@@ -138,8 +138,7 @@ func TestEveryPythonHereWorksInside(t *testing.T) {
 				t.Fatal(err)
 			}
 			own := *state
-			own.python = python
-			if own.layout, err = newLayout(python); err != nil {
+			if err := own.lay(python); err != nil {
 				t.Fatal(err)
 			}
 			program := `

@@ -18,10 +18,13 @@ type layout struct {
 	binds []bind
 	links []link
 	masks []string
-}
 
-// devices are the only device nodes.
-var devices = []string{"/dev/null", "/dev/zero", "/dev/random", "/dev/urandom"}
+	// layers are folders that binds are shown through; shared lists what is
+	// shown as it is, and refusal says why if that is the kernel's will.
+	layers  []string
+	shared  []string
+	refusal error
+}
 
 // foreignFolders are those of installed packages inside the standard library.
 // The runner starts without them (-S), and they may hold private code.
@@ -31,7 +34,7 @@ var foreignFolders = []string{"site-packages", "dist-packages"}
 var graphical = []string{"_tkinter."}
 
 // newLayout works out what an interpreter needs: its executable, its standard
-// library, the shared objects of both, the time zones, four device nodes.
+// library, the shared objects of both, the time zones.
 func newLayout(python *interpreter) (*layout, error) {
 	l := &layout{}
 	if err := l.file(python.Executable, python.Executable); err != nil {
@@ -57,9 +60,6 @@ func newLayout(python *interpreter) (*layout, error) {
 		if err := l.folder(python.Zones); err != nil {
 			return nil, err
 		}
-	}
-	for _, device := range devices {
-		l.binds = append(l.binds, bind{Source: device, Target: device, Device: true})
 	}
 	return l, nil
 }

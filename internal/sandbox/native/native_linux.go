@@ -37,6 +37,8 @@ type machineState struct {
 	user   user
 	owner  string // prefix of cgroup names
 	filter packedFilter
+	// ownDevices is true where each sandbox gets device nodes of its own.
+	ownDevices bool
 }
 
 // New returns the backend. It looks at nothing before the first Probe or
@@ -149,6 +151,7 @@ func (b *backend) prepare(ctx context.Context) (*machineState, error) {
 		return nil, err
 	}
 	state := &machineState{user: sandboxUser(), owner: owner()}
+	state.ownDevices = state.user.privileged && canMakeDevices(b.logger)
 	for _, h := range findHierarchies() {
 		if busy := (hierarchies{h}).sweep(); len(busy) > 0 {
 			b.running.Go(func() { sweepAgain(busy) })
@@ -185,21 +188,15 @@ func (b *backend) prepare(ctx context.Context) (*machineState, error) {
 // try boots an interpreter in a sandbox and lets it import what most programs
 // do. An error that wraps ErrUnavailable is not the interpreter's fault.
 func (b *backend) try(ctx context.Context, state *machineState, python *interpreter) error {
-	layout, err := newLayout(python)
-	if err != nil {
+	if err := state.lay(python); err != nil {
 		return err
 	}
-	if state.user.privileged {
-		err = layout.readableByOthers()
-	} else {
-		err = layout.readableByUs()
+	argv := []string{python.Executable, "-I", "-S", "-B", "-c", "import json, select, socket"}
+	instance, err := b.launch(ctx, state, withDefaults(sandbox.Spec{}), argv)
+	if refusal := refusedOverlay(err); refusal != nil {
+		state.layout.share(refusal)
+		instance, err = b.launch(ctx, state, withDefaults(sandbox.Spec{}), argv)
 	}
-	if err != nil {
-		return err
-	}
-	state.python, state.layout = python, layout
-	instance, err := b.launch(ctx, state, withDefaults(sandbox.Spec{}),
-		[]string{python.Executable, "-I", "-S", "-B", "-c", "import json, select, socket"})
 	if err != nil {
 		return err
 	}
@@ -223,6 +220,32 @@ func (b *backend) try(ctx context.Context, state *machineState, python *interpre
 	return nil
 }
 
+// lay works out the layout for an interpreter, as this machine allows it.
+func (s *machineState) lay(python *interpreter) error {
+	l, err := newLayout(python)
+	if err != nil {
+		return err
+	}
+	if s.user.privileged {
+		err = l.readableByOthers()
+	} else {
+		err = l.readableByUs()
+	}
+	if err != nil {
+		return err
+	}
+	if !s.ownDevices {
+		l.hostDevices()
+	}
+	mounts, err := mountPoints()
+	if err != nil {
+		return err
+	}
+	l.separate(mounts, s.user)
+	s.python, s.layout = python, l
+	return nil
+}
+
 // refused names calls of the shared allow list that are not allowed here, for
 // want of a cgroup that would bound what they give.
 func (s *machineState) refused() []string {
@@ -243,6 +266,9 @@ func (s *machineState) capabilities() sandbox.Capabilities {
 		CPUs:      s.groups.bounds(cpuController),
 		Processes: true, // by cgroup, or by a limit that the user namespace makes per sandbox
 		Scratch:   true,
+
+		OwnFiles:   len(s.layout.shared) == 0,
+		OwnDevices: s.ownDevices,
 	}
 	by := func(controller, otherwise string) string {
 		if version := s.groups.version(controller); version != "" {
@@ -263,6 +289,9 @@ func (s *machineState) capabilities() sandbox.Capabilities {
 	if len(loose) > 0 {
 		c.Warnings = append(c.Warnings, strings.Join(loose, ", and ")+
 			", because no cgroup with that controller is writable here: start ptc-mcp as root, or through `systemd-run --user --scope -p Delegate=yes`")
+	}
+	if shared := s.layout.sharedWarning(); shared != "" {
+		c.Warnings = append(c.Warnings, shared)
 	}
 	if !s.user.privileged && os.Geteuid() == 0 {
 		c.Warnings = append(c.Warnings, "sandboxes have the user id of ptc-mcp, which is root in a container: run ptc-mcp as an ordinary user there")

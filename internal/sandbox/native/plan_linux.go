@@ -15,9 +15,13 @@ import (
 // of the run when there is one: not on the command line or in the environment,
 // which others can read.
 type rootPlan struct {
-	Binds []bind
-	Links []link
-	Masks []string
+	Layers []layer
+	Binds  []bind
+	// Devices is the descriptor of a detached folder of device nodes, where the
+	// host made one; 0 means that the nodes are among the binds.
+	Devices int
+	Links   []link
+	Masks   []string
 }
 
 // A plan is what the supervisor needs to know for one run.
@@ -37,6 +41,9 @@ type bind struct {
 	Target string
 	Dir    bool
 	Device bool // a device node: its mount may not carry nodev
+	// Layer is the number, from 1, of the layer that it is shown through; 0
+	// means that it is shown as it is.
+	Layer int
 	// Tree is the descriptor of the detached mount, where the host opened it;
 	// 0 means that the supervisor opens Source by itself.
 	Tree int
@@ -98,10 +105,26 @@ const nobody = 65534
 // rootPlan puts together what every supervisor is told.
 func (s *machineState) rootPlan() *rootPlan {
 	p := &rootPlan{Binds: slices.Clone(s.layout.binds), Links: s.layout.links, Masks: s.layout.masks}
-	if s.user.privileged {
-		for n := range p.Binds {
-			p.Binds[n].Tree = firstTreeFD + n // as openTrees opens them
+	for _, source := range s.layout.layers {
+		p.Layers = append(p.Layers, layer{Source: source})
+	}
+	if !s.user.privileged {
+		return p
+	}
+	// As openTrees opens them.
+	next := firstTreeFD
+	for n := range p.Layers {
+		p.Layers[n].Tree = next
+		next++
+	}
+	for n := range p.Binds {
+		if p.Binds[n].Layer == 0 {
+			p.Binds[n].Tree = next
+			next++
 		}
+	}
+	if s.ownDevices {
+		p.Devices = next
 	}
 	return p
 }

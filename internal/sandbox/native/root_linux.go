@@ -41,6 +41,9 @@ func buildRoot(p *rootPlan) error {
 	if err := unix.Mount("", "/", "", unix.MS_REC|unix.MS_PRIVATE, ""); err != nil {
 		return failedStep("make mounts private", err)
 	}
+	if err := shadow(p); err != nil {
+		return err
+	}
 	for i := range p.Binds {
 		if p.Binds[i].Tree != 0 {
 			continue
@@ -58,6 +61,9 @@ func buildRoot(p *rootPlan) error {
 		if err := attach(b); err != nil {
 			return err
 		}
+	}
+	if err := attachDevices(p.Devices); err != nil {
+		return err
 	}
 	for _, target := range p.Masks {
 		if err := mountTmpfs(target, dataAttr|unix.MOUNT_ATTR_RDONLY, 4096, 1, "0555"); err != nil {

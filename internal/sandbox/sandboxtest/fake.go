@@ -49,6 +49,7 @@ func (f *Fake) Probe(context.Context) (sandbox.Capabilities, error) {
 		Description: "in-memory fake",
 		Isolated:    !f.Unconfined,
 		Memory:      true, CPUs: true, Processes: true, Scratch: true,
+		OwnFiles: true, OwnDevices: true,
 	}, nil
 }
 
