@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"runtime"
 	"strconv"
 	"sync"
 )
@@ -82,14 +83,16 @@ type Handler interface {
 // Conn is the host end of one channel. Hello, Start and Serve are called in
 // that order from one goroutine; Result and Fail from any.
 type Conn struct {
-	r      *bufio.Reader
-	w      io.Writer
-	limits Limits
+	r       *bufio.Reader
+	w       io.Writer
+	limits  Limits
+	members [maxMembers]member // of the frame being read
 
 	write sync.Mutex // held for one write
 
-	joining sync.Mutex // guards waiting
+	joining sync.Mutex // guards waiting and spare
 	waiting *batch     // frames that will be written together, nil if none
+	spare   []byte     // memory for the frames of the next batch
 
 	open   sync.Mutex // guards lastID and calls
 	lastID int64
@@ -114,17 +117,26 @@ func (c *Conn) Hello() (Hello, error) {
 	if err != nil {
 		return Hello{}, err
 	}
-	f, err := decode(body)
+	f, err := decode(body, c.members[:])
 	if err != nil {
 		return Hello{}, err
 	}
 	if f.kind != "hello" {
 		return Hello{}, violation("%.40q frame before hello", f.kind)
 	}
-	var h Hello
-	var protocol int
-	if err := f.take(map[string]any{"protocol": &protocol, "python": &h.Python, "runner": &h.Runner}); err != nil {
+	values, err := f.take("protocol", "python", "runner")
+	if err != nil {
 		return Hello{}, err
+	}
+	protocol, err := idValue(values[0])
+	if err != nil {
+		return Hello{}, violation("hello frame: protocol: %v", err)
+	}
+	var h Hello
+	for i, target := range []*string{&h.Python, &h.Runner} {
+		if *target, err = stringValue(values[i+1]); err != nil {
+			return Hello{}, violation("hello frame: %v", err)
+		}
 	}
 	if protocol != Protocol {
 		return Hello{}, violation("the runner speaks version %d of the channel, this ptc-mcp version %d; rebuild the sandbox image", protocol, Protocol)
@@ -153,7 +165,7 @@ func (c *Conn) Start(s Start) error {
 	}
 	// The table is spliced in, not marshalled: it is large and ready.
 	head = append(head[:len(head)-1], `,"tools":`...)
-	return c.send(head, tools, []byte{'}'})
+	return c.send(false, head, tools, []byte{'}'})
 }
 
 // Serve hands every request to h until the program is done. io.EOF means that
@@ -165,7 +177,7 @@ func (c *Conn) Serve(h Handler) (Done, error) {
 		if err != nil {
 			return Done{}, err
 		}
-		f, err := decode(body)
+		f, err := decode(body, c.members[:])
 		if err != nil {
 			return Done{}, err
 		}
@@ -183,14 +195,14 @@ func (c *Conn) Serve(h Handler) (Done, error) {
 			}
 			h.Cancel(id)
 		case "emit":
-			var value json.RawMessage
-			if err := f.take(map[string]any{"value": &value}); err != nil {
+			values, err := f.take("value")
+			if err != nil {
 				return Done{}, err
 			}
-			if len(value) > c.limits.EmitBytes {
-				return Done{}, violation("emit value of %d bytes; the limit is %d", len(value), c.limits.EmitBytes)
+			if n := len(values[0]); n > c.limits.EmitBytes {
+				return Done{}, violation("emit value of %d bytes; the limit is %d", n, c.limits.EmitBytes)
 			}
-			h.Emit(value)
+			h.Emit(values[0])
 		case "done":
 			return takeDone(f)
 		default:
@@ -200,14 +212,21 @@ func (c *Conn) Serve(h Handler) (Done, error) {
 }
 
 func (c *Conn) takeCall(f fields) (Call, error) {
-	var call Call
-	if err := f.take(map[string]any{"id": &call.ID, "tool": &call.Tool, "arguments": &call.Arguments}); err != nil {
+	values, err := f.take("id", "tool", "arguments")
+	if err != nil {
 		return Call{}, err
+	}
+	call := Call{Arguments: values[2]}
+	if call.ID, err = idValue(values[0]); err != nil {
+		return Call{}, violation("call: %v", err)
+	}
+	if call.Tool, err = stringValue(values[1]); err != nil {
+		return Call{}, violation("call %d: tool: %v", call.ID, err)
 	}
 	if call.Tool == "" || len(call.Tool) > maxToolBytes {
 		return Call{}, violation("tool name of %d bytes; it must have 1 to %d", len(call.Tool), maxToolBytes)
 	}
-	if len(call.Arguments) == 0 || call.Arguments[0] != '{' {
+	if call.Arguments[0] != '{' {
 		return Call{}, violation("call %d: arguments are not an object", call.ID)
 	}
 	c.open.Lock()
@@ -224,9 +243,13 @@ func (c *Conn) takeCall(f fields) (Call, error) {
 }
 
 func (c *Conn) takeCancel(f fields) (int64, error) {
-	var id int64
-	if err := f.take(map[string]any{"id": &id}); err != nil {
+	values, err := f.take("id")
+	if err != nil {
 		return 0, err
+	}
+	id, err := idValue(values[0])
+	if err != nil {
+		return 0, violation("cancel: %v", err)
 	}
 	c.open.Lock()
 	defer c.open.Unlock()
@@ -237,10 +260,17 @@ func (c *Conn) takeCancel(f fields) (int64, error) {
 }
 
 func takeDone(f fields) (Done, error) {
-	var outcome string
-	var done Done
-	if err := f.take(map[string]any{"outcome": &outcome, "error": &done.Error}); err != nil {
+	values, err := f.take("outcome", "error")
+	if err != nil {
 		return Done{}, err
+	}
+	outcome, err := stringValue(values[0])
+	if err != nil {
+		return Done{}, violation("done frame: outcome: %v", err)
+	}
+	var done Done
+	if err := json.Unmarshal(values[1], &done.Error); err != nil {
+		return Done{}, violation("done frame: error: %v", err)
 	}
 	switch {
 	case outcome == "ok" && done.Error == nil, outcome == "error" && done.Error != nil:
@@ -281,11 +311,12 @@ func (c *Conn) reply(id int64, head, value, tail []byte) error {
 	c.open.Lock()
 	_, there := c.calls[id]
 	delete(c.calls, id)
+	more := len(c.calls) > 0
 	c.open.Unlock()
 	if !there {
 		return fmt.Errorf("%w: %d", errAnswered, id)
 	}
-	return c.send(head, value, tail)
+	return c.send(more, head, value, tail)
 }
 
 // batch is frames that go out in one write. It grows while an earlier write is
@@ -296,8 +327,9 @@ type batch struct {
 	err    error
 }
 
-// send writes one frame and returns when that is done.
-func (c *Conn) send(head, value, tail []byte) error {
+// send writes one frame and returns when that is done. more says that others
+// may be about to be sent.
+func (c *Conn) send(more bool, head, value, tail []byte) error {
 	n := len(head) + len(value) + len(tail)
 	if n >= joinBelow {
 		return c.sendLarge(n, head, value, tail)
@@ -306,8 +338,8 @@ func (c *Conn) send(head, value, tail []byte) error {
 	b := c.waiting
 	first := b == nil
 	if first {
-		b = &batch{done: make(chan struct{})}
-		c.waiting = b
+		b = &batch{frames: c.spare[:0], done: make(chan struct{})}
+		c.waiting, c.spare = b, nil
 	}
 	b.frames, _ = appendHeader(b.frames, n) // it is below joinBelow
 	b.frames = append(append(append(b.frames, head...), value...), tail...)
@@ -317,11 +349,21 @@ func (c *Conn) send(head, value, tail []byte) error {
 		return b.err
 	}
 
+	if more {
+		// Answers come in bursts, and a write costs more than all the rest of
+		// an answer: let those that are ready join.
+		runtime.Gosched()
+	}
 	c.write.Lock()
 	c.joining.Lock()
 	c.waiting = nil // whoever comes now begins the next
 	c.joining.Unlock()
 	_, b.err = c.w.Write(b.frames)
+	c.joining.Lock()
+	if cap(b.frames) <= maxSpare {
+		c.spare = b.frames
+	}
+	c.joining.Unlock()
 	c.write.Unlock()
 	close(b.done)
 	return b.err

@@ -1,6 +1,7 @@
 package channel
 
 import (
+	"bufio"
 	"encoding/json"
 	"errors"
 	"io"
@@ -44,6 +45,7 @@ func TestTheHostFollowsTheTranscripts(t *testing.T) {
 func replay(t *testing.T, steps []step) {
 	toHost, fromRunner := io.Pipe()
 	toRunner, fromHost := io.Pipe()
+	wire := bufio.NewReader(toRunner)
 	defer toHost.Close()
 	defer toRunner.Close()
 	handled := make(chan map[string]any, len(steps)) // what Serve handed over or returned
@@ -94,7 +96,7 @@ func replay(t *testing.T, steps []step) {
 			}
 			continue
 		}
-		hostSends(t, c, frame, s.Frame, toRunner)
+		hostSends(t, c, frame, s.Frame, wire)
 		if frame["type"] == "start" {
 			go serve()
 		}
@@ -102,7 +104,7 @@ func replay(t *testing.T, steps []step) {
 }
 
 // hostSends lets the host send a frame and compares what went over the wire.
-func hostSends(t *testing.T, c *Conn, frame map[string]any, raw json.RawMessage, wire io.Reader) {
+func hostSends(t *testing.T, c *Conn, frame map[string]any, raw json.RawMessage, wire *bufio.Reader) {
 	t.Helper()
 	sent := make(chan error, 1)
 	go func() {

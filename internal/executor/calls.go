@@ -31,12 +31,13 @@ type calls struct {
 	onProgress func(Progress)
 	log        *slog.Logger
 
-	slots, ownSlots chan struct{}
-	running         sync.WaitGroup
+	ownSlots chan struct{}
+	running  sync.WaitGroup
 
-	mu          sync.Mutex
-	cancels     map[int64]context.CancelCauseFunc // of the calls not yet answered
-	sealed      bool                              // the run has ended: the record stays as it is
+	mu sync.Mutex
+	queue
+	open        map[int64]*pending // the calls not yet answered
+	sealed      bool               // the run has ended: the record stays as it is
 	records     []Call
 	began       []time.Time // of each record; zero until the call is sent
 	counted     int         // calls that count against the budget
@@ -50,13 +51,14 @@ type calls struct {
 }
 
 func newCalls(ctx context.Context, conn *channel.Conn, caller ToolCaller, limits Limits, req Request, log *slog.Logger) *calls {
-	return &calls{
+	c := &calls{
 		ctx: ctx, conn: conn, caller: caller, limits: limits,
 		readOnly: req.Tools.ReadOnly, onProgress: req.OnProgress, log: log,
-		cancels:  make(map[int64]context.CancelCauseFunc),
-		slots:    make(chan struct{}, limits.MaxConcurrentCalls),
+		open:     make(map[int64]*pending),
 		ownSlots: make(chan struct{}, ownConcurrency),
 	}
+	c.more.L = &c.mu
+	return c
 }
 
 // Emit keeps the value; the last one wins.
@@ -66,46 +68,51 @@ func (c *calls) Emit(value json.RawMessage) {
 	c.result = value
 }
 
-// errGivenUp is the cause by which a call that the program cancelled is told
-// from one that the run's end cut off.
-var errGivenUp = errors.New("given up by the program")
-
 // Call answers a request in the background.
 func (c *calls) Call(call channel.Call) {
 	if !tool.Counted(call.Tool) {
 		c.running.Go(func() { c.answerOwn(call) })
 		return
 	}
-	index, refusal := c.admit(call.Tool)
-	if refusal != nil {
-		c.running.Go(func() { c.fail(call.ID, refusal) })
-		return
-	}
-	ctx, cancel := context.WithCancelCause(c.ctx)
 	c.mu.Lock()
-	c.cancels[call.ID] = cancel
+	index, refusal := c.admit(call.Tool)
+	hire := false
+	if refusal == nil {
+		p := &pending{Call: call, index: index}
+		c.open[call.ID] = p
+		hire = c.put(p, c.limits.MaxConcurrentCalls)
+	}
 	c.mu.Unlock()
-	c.running.Go(func() {
-		c.answer(ctx, index, call)
-		c.Cancel(call.ID) // which is also how its context is released
-	})
+	switch {
+	case refusal != nil:
+		c.running.Go(func() { c.fail(call.ID, refusal) })
+	case hire:
+		c.running.Go(c.work)
+	}
 }
 
 // Cancel ends the call that the program has given up, if it is still open.
 func (c *calls) Cancel(id int64) {
 	c.mu.Lock()
-	cancel := c.cancels[id]
-	delete(c.cancels, id)
-	c.mu.Unlock()
-	if cancel != nil {
-		cancel(errGivenUp)
+	defer c.mu.Unlock()
+	p := c.open[id]
+	switch {
+	case p == nil || p.givenUp:
+		return
+	case p.cancel != nil:
+		p.cancel()
+	default: // it waits for its turn, which will be passed over
+		c.running.Go(func() {
+			failure := tool.Errorf(p.Tool, tool.KindCancelled, "the program gave it up before it was sent")
+			c.end(p, 0, failure)
+			c.fail(id, failure)
+		})
 	}
+	p.givenUp = true
 }
 
-// admit counts a call against the budget and opens its record.
+// admit counts a call against the budget and opens its record. mu is held.
 func (c *calls) admit(name string) (int, *tool.Error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
 	record := Call{Tool: name, ReadOnly: c.readOnly[name], Status: CallRefused}
 	if c.counted >= c.limits.MaxToolCalls {
 		err := tool.Errorf(name, tool.KindBudget,
@@ -141,49 +148,50 @@ func (c *calls) answerOwn(call channel.Call) {
 	c.succeed(call.ID, value)
 }
 
-// answer makes one call. Its place among the concurrent ones stays taken until
-// the answer has been written, so that a sandbox that does not read cannot make
-// results pile up.
-func (c *calls) answer(ctx context.Context, index int, call channel.Call) {
-	select {
-	case c.slots <- struct{}{}:
-		defer func() { <-c.slots }()
-	case <-ctx.Done():
-	}
-	if ctx.Err() != nil { // also when a place became free in the same moment
-		if c.ctx.Err() == nil {
-			failure := tool.Errorf(call.Tool, tool.KindCancelled, "the program gave it up before it was sent")
-			c.end(index, 0, failure)
-			c.fail(call.ID, failure)
+// work makes calls, one at a time, until the run ends.
+func (c *calls) work() {
+	for {
+		c.mu.Lock()
+		p := c.take()
+		c.mu.Unlock()
+		if p == nil {
+			return
 		}
-		return // seal records it as refused: it was never sent
+		c.answer(p)
 	}
-	if !c.begin(index) {
+}
+
+// answer makes one call. Its worker has nothing else to do until the answer has
+// been written, so that a sandbox that does not read cannot make results pile
+// up.
+func (c *calls) answer(p *pending) {
+	ctx, cancel := tool.WithTimeout(c.ctx, c.limits.ToolCallTimeout)
+	defer cancel()
+	if !c.begin(p, cancel) {
 		return
 	}
-	callCtx, cancel := tool.WithTimeout(ctx, c.limits.ToolCallTimeout)
-	value, err := c.caller.CallTool(callCtx, call.Tool, call.Arguments)
-	failure := c.classify(callCtx, call.Tool, value, err)
-	cancel()
-	c.end(index, len(value), failure)
+	value, err := c.caller.CallTool(ctx, p.Tool, p.Arguments)
+	failure := c.classify(ctx, p, value, err)
+	c.end(p, len(value), failure)
 	if failure != nil {
-		c.fail(call.ID, failure)
+		c.fail(p.ID, failure)
 		return
 	}
-	c.succeed(call.ID, value)
+	c.succeed(p.ID, value)
 }
 
 // classify turns what a caller returned into the call's failure, or nil. ctx is
 // the call's own.
-func (c *calls) classify(ctx context.Context, name string, value json.RawMessage, err error) *tool.Error {
+func (c *calls) classify(ctx context.Context, p *pending, value json.RawMessage, err error) *tool.Error {
 	var failure *tool.Error
+	name := p.Tool
 	switch {
 	case err == nil && int64(len(value)) <= c.limits.MaxToolResultBytes:
 		return nil
 	case err == nil:
 		failure = tool.Errorf(name, tool.KindTooLarge,
 			"result of %d bytes is over the limit of %d; ask for less, or raise execution.max_tool_result_bytes", len(value), c.limits.MaxToolResultBytes)
-	case errors.Is(context.Cause(ctx), errGivenUp):
+	case c.isGivenUp(p):
 		failure = tool.Errorf(name, tool.KindCancelled, "the program gave it up before the server answered")
 	case isToolError(err) || ctx.Err() == nil:
 		return tool.AsError(name, err)
@@ -214,33 +222,42 @@ func (c *calls) fail(id int64, e *tool.Error) {
 	}
 }
 
-// begin notes that the call is being sent; false means that the run is over.
-func (c *calls) begin(index int) bool {
+func (c *calls) isGivenUp(p *pending) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.sealed {
+	return p.givenUp
+}
+
+// begin notes that the call is being sent, and how it is cancelled; false means
+// that it must not be: the run is over, or the program has given it up.
+func (c *calls) begin(p *pending, cancel context.CancelFunc) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.sealed || p.givenUp || c.ctx.Err() != nil {
 		return false
 	}
+	p.cancel = cancel
 	now := time.Now()
-	c.began[index] = now
-	c.records[index].Status = CallCancelled // until it ends
+	c.began[p.index] = now
+	c.records[p.index].Status = CallCancelled // until it ends
 	if c.busy++; c.busy == 1 {
 		c.busySince = now
 	}
 	c.progress.Started++
-	c.report(c.records[index].Tool)
+	c.report(p.Tool)
 	return true
 }
 
 // end closes a call's record, unless the run has ended first.
-func (c *calls) end(index, size int, failure *tool.Error) {
+func (c *calls) end(p *pending, size int, failure *tool.Error) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	delete(c.open, p.ID)
 	if c.sealed {
 		return
 	}
-	r := &c.records[index]
-	if began := c.began[index]; !began.IsZero() {
+	r := &c.records[p.index]
+	if began := c.began[p.index]; !began.IsZero() {
 		now := time.Now()
 		if c.busy--; c.busy == 0 {
 			c.busyTime += now.Sub(c.busySince)

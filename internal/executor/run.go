@@ -188,6 +188,7 @@ func (r *run) awaitOutput() {
 // settleCalls gives cancelled calls a moment to say how they ended, then closes
 // their record.
 func (r *run) settleCalls() {
+	r.calls.stop()
 	done := make(chan struct{})
 	go func() {
 		r.calls.running.Wait()
