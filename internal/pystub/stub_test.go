@@ -263,3 +263,17 @@ func FuzzStub(f *testing.F) {
 		}
 	})
 }
+
+func BenchmarkStub(b *testing.B) {
+	tools := realTools(b)
+	b.Run("Stub", func(b *testing.B) {
+		for i := range b.N {
+			Stub(tools[i%len(tools)])
+		}
+	})
+	b.Run("Signature", func(b *testing.B) {
+		for i := range b.N {
+			Signature(tools[i%len(tools)])
+		}
+	})
+}

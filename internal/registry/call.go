@@ -60,7 +60,11 @@ func (r *Registry) callEntry(ctx context.Context, e *entry, arguments json.RawMe
 	if err != nil {
 		return nil, e.callError(ctx, err, time.Since(started))
 	}
-	return e.resultValue(raw, r.limit)
+	value, err := e.resultValue(raw, r.limit)
+	if err == nil && e.output == nil {
+		r.learnt.observe(e.name, value)
+	}
+	return value, err
 }
 
 // send makes a call, and a read-only one once more when its connection is lost

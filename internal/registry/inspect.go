@@ -2,6 +2,7 @@ package registry
 
 import (
 	"encoding/json"
+	"fmt"
 
 	"github.com/ptc-mcp/ptc-mcp/internal/tool"
 )
@@ -11,18 +12,19 @@ const noOutputSchema = "the server declares no output schema; call the tool once
 
 // Inspect describes one tool, named in any spelling, as a JSON object: name,
 // description, inputSchema and outputSchema as the server wrote them (null plus
-// a note when it declares no output schema), original {server, tool}, and title
-// and annotations where there are any. The error is a *tool.Error; for an
-// unknown name it lists the nearest ones.
+// a note when it declares no output schema), inferredOutputSchema when there
+// were results that tell it, original {server, tool}, and title and annotations
+// where there are any. The error is a *tool.Error; for an unknown name it lists
+// the nearest ones.
 func (r *Registry) Inspect(name string) (json.RawMessage, error) {
 	e, err := r.resolve(name)
 	if err != nil {
 		return nil, err
 	}
-	return e.describe(), nil
+	return r.describe(e), nil
 }
 
-func (e *entry) describe() json.RawMessage {
+func (r *Registry) describe(e *entry) json.RawMessage {
 	out := appendQuoted([]byte(`{"name":`), e.name)
 	if e.Title != "" {
 		out = appendQuoted(append(out, `,"title":`...), e.Title)
@@ -31,12 +33,29 @@ func (e *entry) describe() json.RawMessage {
 	out = appendRaw(append(out, `,"inputSchema":`...), e.InputSchema)
 	out = appendRaw(append(out, `,"outputSchema":`...), e.OutputSchema)
 	if e.output == nil {
-		out = appendQuoted(append(out, `,"note":`...), noOutputSchema)
+		out = r.appendInferred(out, e.name)
 	}
 	out = appendQuoted(append(out, `,"original":{"server":`...), e.member.Name())
 	out = append(appendQuoted(append(out, `,"tool":`...), e.Name), '}')
 	out = e.appendAnnotations(out)
 	return append(out, '}')
+}
+
+// maxInferred bounds the schema of a shape, in bytes.
+const maxInferred = 8 << 10
+
+// appendInferred appends what stands for an output schema that is not declared.
+func (r *Registry) appendInferred(out []byte, name string) []byte {
+	schema, results := r.learnt.schema(name)
+	if results == 0 || len(schema) > maxInferred {
+		return appendQuoted(append(out, `,"note":`...), noOutputSchema)
+	}
+	out = append(append(out, `,"inferredOutputSchema":`...), schema...)
+	note := fmt.Sprintf("the server declares no output schema; this one is inferred from %d results, so other results may differ", results)
+	if results == 1 {
+		note = "the server declares no output schema; this one is inferred from 1 result, so other results may differ"
+	}
+	return appendQuoted(append(out, `,"note":`...), note)
 }
 
 func appendRaw(dst, raw []byte) []byte {
@@ -90,6 +109,8 @@ var ownFunctions = map[string]func(r *Registry, arguments json.RawMessage) (json
 	tool.ToolTable: func(r *Registry, arguments json.RawMessage) (json.RawMessage, error) {
 		return r.toolTable(arguments)
 	},
+	tool.ToolStub:    (*Registry).toolStub,
+	tool.ServerStubs: (*Registry).serverStubs,
 	tool.ServerStatus: func(r *Registry, _ json.RawMessage) (json.RawMessage, error) {
 		return r.serverStatus(), nil
 	},

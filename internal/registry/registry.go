@@ -74,6 +74,7 @@ type Registry struct {
 	direct  []string // patterns
 	limit   int64
 	logger  *slog.Logger
+	learnt  learner
 
 	current atomic.Pointer[snapshot]
 

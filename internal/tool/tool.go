@@ -52,6 +52,16 @@ func Counted(name string) bool { return strings.HasPrefix(name, Prefix) || Offer
 // with the rows of the tool table that a run was not given.
 const ToolTable = "tool_table"
 
+// Functions of the host that the runner calls for types, only when a program
+// asks for them.
+const (
+	// ToolStub (tool_name) answers with the text of a tool's wrapper file.
+	ToolStub = "tool_stub"
+	// ServerStubs (server) answers with an object of them, by the tool's part
+	// of callable names.
+	ServerStubs = "server_stubs"
+)
+
 // Table is an immutable snapshot of the tools one run may call.
 type Table struct {
 	// Wire is the table as the channel's start frame carries it: a JSON array

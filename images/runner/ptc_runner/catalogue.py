@@ -8,7 +8,7 @@ import sys
 import types
 from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Optional
 
-from . import signature
+from . import signature, stubs
 from .errors import ToolError, ToolTimeoutError
 from .signature import Entry
 from .tools import Tool
@@ -99,10 +99,13 @@ def _hides(name: str) -> bool:
 class _Namespace(types.ModuleType):
     """A module that gets its last members when they are asked for, and explains missing ones."""
 
-    def __init__(self, name: str, doc: str, complete: Callable[[], None]) -> None:
+    def __init__(
+        self, name: str, doc: str, complete: Callable[[], None], find_type: Callable[[str], Any] = lambda name: None
+    ) -> None:
         super().__init__(name, doc)
         self.__path__: List[str] = []
         self.__complete__ = complete
+        self.__find_type__ = find_type
 
     def __dir__(self) -> List[str]:
         self.__complete__()
@@ -116,18 +119,32 @@ class _Namespace(types.ModuleType):
         known = [word for word in dir(self) if not word.startswith("__")]
         if name in known:
             return self.__dict__[name]
+        found = self.__find_type__(name)
+        if found is not None:
+            self.__dict__[name] = found
+            return found
         near = ", ".join(signature.nearest(name, known) or sorted(known)[:10]) or "nothing"
         raise AttributeError(f"{self.__name__} has no {name!r}; nearest: {near}")
 
+    def __setattr__(self, name: str, value: Any) -> None:
+        # What import does for a module servers.x.y must not hide the tool.
+        if not isinstance(value, types.ModuleType) or name not in self.__dict__:
+            super().__setattr__(name, value)
 
-def _server_module(catalogue: Catalogue, server: str, make: Callable[[Entry], Tool]) -> _Namespace:
+
+def _server_module(
+    catalogue: Catalogue, server: str, channel: Channel, make: Callable[[Entry], Tool]
+) -> _Namespace:
     def complete() -> None:
         catalogue.complete(server)
         for short, entry in catalogue.by_server[server].items():
             if short not in module.__dict__:
                 module.__dict__[short] = make(entry)
 
-    module = _Namespace(f"servers.{server}", f"The tools of the server {server}.", complete)
+    def find_type(name: str) -> Any:
+        return stubs.find_type(catalogue.by_server[server], name, channel)
+
+    module = _Namespace(f"servers.{server}", f"The tools of the server {server}.", complete, find_type)
     return module
 
 
@@ -141,11 +158,12 @@ def install(
     servers.__dict__["ToolError"] = ToolError
     sys.modules["servers"] = servers
     for server, entries in catalogue.by_server.items():
-        module = _server_module(catalogue, server, lambda entry: Tool(entry, channel, notices))
+        module = _server_module(catalogue, server, channel, lambda entry: Tool(entry, channel, notices))
         for short, entry in entries.items():
             tool = Tool(entry, channel, notices)
             module.__dict__[short] = namespace[entry["n"]] = tool
             if short in catalogue.by_short_name:
                 namespace[short] = tool
         servers.__dict__[server] = sys.modules[module.__name__] = module
+    stubs.Finder(catalogue, channel).install()
     namespace.update(servers=servers, ToolError=ToolError, ToolTimeoutError=ToolTimeoutError)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from typing import Any, Dict, List, Optional, Set, Tuple
 
-from . import signature
+from . import signature, stubs
 from .catalogue import Catalogue
 from .signature import Entry
 
@@ -60,8 +60,10 @@ class _Checker:
 
     def _bind_import(self, module: str, alias: ast.alias) -> None:
         name = alias.asname or alias.name
-        server = module[len("servers.") :] if module.startswith("servers.") else None
+        server, only = _server_of(module)
         entry = self._catalogue.by_server.get(server or "", {}).get(alias.name)
+        if only not in (None, alias.name):
+            entry = None
         if alias.name == "*":
             self._opaque = self._opaque or server is None
         elif entry is not None and self._imported.setdefault(name, entry) is entry:
@@ -99,7 +101,7 @@ class _Checker:
         server, name = path
         if server not in self._catalogue.by_server:
             self._report_server(node, server)
-        elif name is not None and not name.startswith("__") and not self._catalogue.has_tool(server, name):
+        elif name is not None and not name.startswith("__") and not self._has(server, name):
             self._report_tool(node, server, name)
 
     def _visit_import(self, node: ast.ImportFrom) -> None:
@@ -114,12 +116,25 @@ class _Checker:
                 if alias.name not in known and alias.name != "ToolError":
                     self._report_server(node, alias.name)
                 continue
-            server = module[len("servers.") :]
+            server, only = _server_of(module)
             if server not in known:
-                self._report_server(node, server)
+                self._report_server(node, server or "")
                 return
-            if not self._catalogue.has_tool(server, alias.name):
+            if only is not None and not self._catalogue.has_tool(server, only):
+                self._report_tool(node, server, only)
+                return
+            if not self._has(server, alias.name) or (only is not None and not self._belongs(server, only, alias.name)):
                 self._report_tool(node, server, alias.name)
+
+    def _has(self, server: str, name: str) -> bool:
+        """Tell whether the server has a tool of this name, or one whose type it may be."""
+        return self._catalogue.has_tool(server, name) or bool(
+            stubs.named_after(self._catalogue.by_server[server], name)
+        )
+
+    def _belongs(self, server: str, tool: str, name: str) -> bool:
+        """Tell whether a tool's module may hold the name: the tool, its types, what it imports."""
+        return name == tool or not self._catalogue.has_tool(server, name)
 
     def _visit_call(self, node: ast.Call, entry: Entry) -> None:
         if any(isinstance(value, ast.Starred) for value in node.args):
@@ -182,6 +197,14 @@ class _Checker:
     def _report(self, node: Any, what: str, near: List[str]) -> None:
         hint = "nearest: " + ", ".join(near) if near else "list_callable_tools() lists what there is"
         self.problems.append((node.lineno, f"{what}; {hint}"))
+
+
+def _server_of(module: str) -> Tuple[Optional[str], Optional[str]]:
+    """Return server and tool of ``servers.server`` and ``servers.server.tool``."""
+    if not module.startswith("servers."):
+        return None, None
+    server, _, tool = module[len("servers.") :].partition(".")
+    return server, tool or None
 
 
 def _literal_keys(node: ast.expr) -> Any:

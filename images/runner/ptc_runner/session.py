@@ -10,7 +10,7 @@ import resource
 import sys
 from typing import Any, Dict, Optional, Tuple
 
-from . import failure, limits, output, patches, program
+from . import failure, limits, output, patches, program, stubs
 from .calls import Channel
 from .catalogue import Catalogue, install
 from .check import check
@@ -68,6 +68,7 @@ class _Session:
         self.channel = channel
         self._printed = printed
         self._scratch = os.getcwd()
+        self._tree = stubs.Tree()
         self._restore_descriptors()
 
     def say(self, frame: Dict[str, Any]) -> None:
@@ -111,6 +112,8 @@ class _Session:
         namespace = program.new_main()
         install(catalogue, self.channel, notices, namespace)
         namespace.update(functions(catalogue, self.channel, notices, bounds["emit_bytes"]))
+        if stubs.FOLDER in source:
+            self._tree.plant(tree, catalogue, self.channel, notices)
         del tree, start
         limits.apply(bounds["memory_bytes"], bounds["open_files"])
         gc.enable()

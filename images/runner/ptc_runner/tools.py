@@ -7,7 +7,7 @@ import collections.abc
 import inspect
 from typing import TYPE_CHECKING, Any, Coroutine, Generator, NoReturn, Optional
 
-from . import signature
+from . import signature, stubs
 from .signature import Entry
 from .values import Converter
 
@@ -110,20 +110,22 @@ class Tool:
     def __name__(self) -> str:
         return str(self._entry["n"])
 
-    def __getattr__(self, name: str) -> str:
+    def __getattr__(self, name: str) -> Any:
         if name == "__qualname__":
             return self.__name__
+        if name in ("__annotations__", "__globals__"):
+            value = stubs.attribute(self._entry, self._channel, name)
+            if value is not None:
+                return value
         raise AttributeError(f"{self!r} has no attribute {name!r}")
 
     @property
     def __signature__(self) -> inspect.Signature:
-        return signature.signature(self._entry)
+        return stubs.typed_signature(self._entry, self._channel)
 
     @property
     def __doc__(self) -> str:  # type: ignore[override]
-        description = self._entry.get("d")
-        call = f"await {signature.usage(self._entry)}"
-        return f"{call}\n\n{description}" if description else call
+        return stubs.documentation(self._entry, self._channel)
 
     def __repr__(self) -> str:
         return f"<tool {signature.usage(self._entry)}>"

@@ -60,6 +60,7 @@ class Result:
         self.calls: List[Dict[str, Any]] = []
         self.cancelled: List[int] = []
         self.emitted: List[Any] = []
+        self.stubs: List[Dict[str, Any]] = []  # what was asked of types
         self.fetches: List[Dict[str, Any]] = []  # what was asked of the table
         self.done: Dict[str, Any] = {}
 
@@ -89,6 +90,7 @@ class Runner:
     def __init__(self, python: str = sys.executable) -> None:
         self._scratch = tempfile.TemporaryDirectory()
         self.scratch = self._scratch.name
+        self.stubs: Dict[str, str] = {}  # wrapper files by callable name
         self.process = subprocess.Popen(
             [python, "-I", "-S", "-B", "-c", bundle()],
             stdin=subprocess.PIPE,
@@ -217,10 +219,22 @@ class Runner:
             if frame["type"] == "cancel":
                 result.cancelled.append(frame["id"])
                 continue
+            if frame["tool"] in ("tool_stub", "server_stubs"):
+                result.stubs.append(frame["arguments"])
+                self._answer(frame, self._answer_stubs)
+                continue
             result.calls.append(frame)
             self._answer(frame, answer)
         result.output = self.output_until(bytes.fromhex(MARKER))
         return result
+
+    def _answer_stubs(self, function: str, arguments: Dict[str, Any]) -> Any:
+        if function == "tool_stub":
+            if arguments["tool_name"] not in self.stubs:
+                raise Failed("unknown_tool", "no such tool")
+            return self.stubs[arguments["tool_name"]]
+        prefix = f"mcp__{arguments['server']}__"
+        return {name[len(prefix) :]: text for name, text in self.stubs.items() if name.startswith(prefix)}
 
     def _answer(self, call: Dict[str, Any], answer: Optional[Answer]) -> None:
         try:
