@@ -21,7 +21,7 @@ GOLANGCI := $(shell command -v golangci-lint || echo .cache/bin/golangci-lint)
 export TESTCONTAINERS_RYUK_DISABLED := true
 export PTC_MCP_REQUIRE_DOCKER := 1
 
-.PHONY: build setup demo test test-go soak test-runner vet lint fmt cover fuzz bench cross image clean help
+.PHONY: build setup demo test test-go soak test-runner vet lint fmt cover fuzz bench bench-full bench-compare cross image clean help
 
 build: ## Build bin/ptc-mcp
 	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/ptc-mcp ./cmd/ptc-mcp
@@ -77,8 +77,17 @@ fuzz: ## Fuzz every decoder, FUZZTIME each
 	  done; \
 	done
 
-bench: build setup ## Measure runs and calls against the floors of this machine
-	PTC_MCP_TEST_IMAGE=$$(test/setup/image.sh) go run ./test/bench
+# BENCH takes flags of test/bench, such as BENCH='-quick -rows print -sandbox native'.
+BENCH ?=
+bench: build setup ## Measure runs and calls against the floors of this machine, in a quarter of an hour
+	PTC_MCP_TEST_IMAGE=$$(test/setup/image.sh) go run ./test/bench $(BENCH)
+
+bench-full: build setup ## The same over the whole range, for an hour; renews docs/performance.md
+	PTC_MCP_TEST_IMAGE=$$(test/setup/image.sh) go run ./test/bench -full -json bin/bench.json -page docs/performance.md $(BENCH)
+
+bench-compare: build setup ## Measure another MCP server side by side: OTHER='command'
+	@[ -n "$(OTHER)" ] || { echo "bench-compare: give the other server's command, as in make bench-compare OTHER='other-server --stdio'" >&2; exit 2; }
+	PTC_MCP_TEST_IMAGE=$$(test/setup/image.sh) go run ./test/bench -sandbox native -other '$(OTHER)' $(BENCH)
 
 cross: ## Compile for every platform
 	@for os in linux darwin windows; do for arch in amd64 arm64; do \
@@ -93,4 +102,4 @@ clean: ## Remove what was built here; images and installed packages stay
 	rm -rf bin dist .cache coverage.out test/npm/node_modules
 
 help: ## Show the targets
-	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | while IFS=$$'\t' read -r t d; do printf '  %-8s %s\n' "$$t" "$$d"; done
+	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | while IFS=$$'\t' read -r t d; do printf '  %-13s %s\n' "$$t" "$$d"; done

@@ -22,6 +22,7 @@ const maxProgramBytes = 8 << 20
 
 type runOptions struct {
 	common
+	profiles
 	file    string
 	json    bool
 	trace   string
@@ -46,7 +47,8 @@ Exit codes: 0 success, 1 the program failed, 2 bad usage or configuration,
 			return run(cmd.Context(), streams, version, options)
 		},
 	}
-	options.register(cmd, "warn")
+	options.common.register(cmd, "warn")
+	options.profiles.register(cmd)
 	flags := cmd.Flags()
 	flags.BoolVar(&options.json, "json", false, "print one JSON object instead of the output")
 	flags.StringVar(&options.trace, "trace", "", "summary of the tool calls instead of the configured one: summary, off")
@@ -77,6 +79,11 @@ func run(ctx context.Context, streams Streams, version string, options runOption
 	if err != nil {
 		return err
 	}
+	stop, err := options.start(logger)
+	if err != nil {
+		return err
+	}
+	defer stop()
 
 	a, err := assemble(cfg, version, logger)
 	if err != nil {

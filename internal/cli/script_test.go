@@ -1,13 +1,17 @@
 package cli
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
 	"errors"
+	"io"
 	"os"
 	"os/exec"
 	"os/signal"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"testing"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -42,7 +46,7 @@ func TestScripts(t *testing.T) {
 			env.Setenv("DOCKER_HOST", "unix://"+filepath.Join(env.WorkDir, "no-engine.sock"))
 			return nil
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "profile": profile},
 	})
 }
 
@@ -64,5 +68,20 @@ func exits(ts *testscript.TestScript, neg bool, args []string) {
 	}
 	if got != want {
 		ts.Fatalf("exit code %d, want %d", got, want)
+	}
+}
+
+// profile is a script command: "profile FILE WORD" checks that a file is a
+// profile of Go with a word in it, such as what its samples are.
+func profile(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: profile FILE WORD")
+	}
+	packed, err := gzip.NewReader(strings.NewReader(ts.ReadFile(args[0])))
+	ts.Check(err)
+	content, err := io.ReadAll(packed)
+	ts.Check(err)
+	if !bytes.Contains(content, []byte(args[1])) {
+		ts.Fatalf("%s: no %s in it", args[0], args[1])
 	}
 }

@@ -20,22 +20,26 @@ import (
 const lookAhead = 500 * time.Millisecond
 
 func newServe(streams Streams, version string) *cobra.Command {
-	var flags common
+	var (
+		flags common
+		prof  profiles
+	)
 	cmd := &cobra.Command{
 		Use:   "serve",
 		Short: "Serve MCP on standard input and output",
 		Args:  exactly(0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return serve(cmd.Context(), streams, version, flags)
+			return serve(cmd.Context(), streams, version, flags, prof)
 		},
 	}
 	flags.register(cmd, "info")
+	prof.register(cmd)
 	return cmd
 }
 
 // serve runs until the client closes its end or ctx is cancelled. Both are an
 // ordinary end.
-func serve(ctx context.Context, streams Streams, version string, flags common) error {
+func serve(ctx context.Context, streams Streams, version string, flags common, prof profiles) error {
 	logger, err := flags.logger(streams.Err)
 	if err != nil {
 		return err
@@ -44,6 +48,11 @@ func serve(ctx context.Context, streams Streams, version string, flags common) e
 	if err != nil {
 		return err
 	}
+	stop, err := prof.start(logger)
+	if err != nil {
+		return err
+	}
+	defer stop()
 	a, err := assemble(cfg, version, logger)
 	if err != nil {
 		return err

@@ -1,131 +1,164 @@
-// Command bench measures ptc-mcp as its users have it, through MCP over stdio,
-// against floors measured in the same run: the bare life of a container, bare
-// round trips to the tools' server from Go, and the bare channel with a caller
-// in memory. It prints one table a sandbox; the ratios are what to compare,
-// since absolute times are the machine's.
+// Command bench measures ptc-mcp as its users have it, through MCP over stdio
+// against the built binary, and the floors of the machine in the same run, taken
+// in turn. It says for each row what the bar is, what was seen, and whether the
+// bar is met.
 //
-//	go run ./test/bench [-sandbox docker,native,none] [-runs 30] [-json file]
+//	go run ./test/bench [-sandbox docker,native,none] [-rows REGEXP] [-quick | -full]
+//	                    [-json FILE] [-markdown FILE] [-page docs/performance.md]
+//	go run ./test/bench -from FILE -page docs/performance.md
+//	go run ./test/bench -other 'COMMAND' [-sandbox native]
+//
+// docs/performance.md says how to read the figures, and how to have another
+// server measured.
 package main
 
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
 	"os"
-	"os/exec"
 	"os/signal"
-	"path/filepath"
-	"runtime"
+	"regexp"
 	"strings"
-
-	"github.com/ptc-mcp/ptc-mcp/internal/sandbox/native"
+	"syscall"
 )
 
+// settings are the command line.
+type settings struct {
+	Binary    string   `json:"-"`
+	Image     string   `json:"image,omitempty"`
+	Python    string   `json:"-"`
+	Sandboxes []string `json:"sandboxes"`
+	Quick     bool     `json:"quick,omitempty"`
+	Full      bool     `json:"full,omitempty"`
+	Other     string   `json:"other,omitempty"`
+	// Execution and OtherExecution are lines under execution, for ptc-mcp and
+	// for the other server.
+	Execution      []string `json:"execution,omitempty"`
+	OtherExecution []string `json:"other_execution,omitempty"`
+
+	rows *regexp.Regexp
+}
+
+// outputs are the files to be written, and read.
+type outputs struct{ json, markdown, page, from string }
+
 func main() {
-	native.Init() // the native sandbox starts this binary again as its supervisor
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	var o options
-	flag.StringVar(&o.binary, "binary", "bin/ptc-mcp", "the ptc-mcp to measure")
-	flag.StringVar(&o.image, "image", os.Getenv("PTC_MCP_TEST_IMAGE"), "the image to run programs in")
-	flag.StringVar(&o.python, "python", "python3", "the interpreter for sandboxes without an image")
-	flag.IntVar(&o.runs, "runs", 30, "runs behind each median")
-	sandboxes := flag.String("sandbox", "docker,native,none", "the sandboxes to measure, separated by commas")
-	file := flag.String("json", "", "also write the figures to this file")
-	flag.Parse()
-	if err := run(ctx, o, strings.Split(*sandboxes, ","), *file, os.Stdout); err != nil {
-		fmt.Fprintln(os.Stderr, "bench:", err)
+	if err := run(ctx, os.Args[1:], os.Stdout, os.Stderr); err != nil {
+		if !errors.Is(err, flag.ErrHelp) {
+			fmt.Fprintln(os.Stderr, "bench:", err)
+		}
 		os.Exit(1)
 	}
 }
 
-type options struct {
-	binary, image, python string
-	runs                  int
-	server                string // the test server, built by run
-}
-
-// report is everything one invocation measured.
-type report struct {
-	GoVersion string  `json:"go"`
-	CPUs      int     `json:"cpus"`
-	Tables    []table `json:"tables"`
-}
-
-// table holds the rows of one sandbox.
-type table struct {
-	Sandbox string `json:"sandbox"`
-	Rows    []row  `json:"rows"`
-}
-
-// row compares one figure with its floor. A row without a floor has no ratio.
-type row struct {
-	Name  string  `json:"name"`
-	Unit  string  `json:"unit"`
-	Value float64 `json:"value"`
-	// P99 is the figure's 99th percentile where it was measured often enough.
-	P99   float64 `json:"p99,omitempty"`
-	Floor float64 `json:"floor,omitempty"`
-	Note  string  `json:"note,omitempty"`
-}
-
-func (r row) ratio() string {
-	if r.Floor == 0 {
-		return ""
-	}
-	return fmt.Sprintf("%.2f", r.Value/r.Floor)
-}
-
-func run(ctx context.Context, o options, sandboxes []string, file string, out io.Writer) error {
-	dir, err := os.MkdirTemp("", "ptc-mcp-bench-")
+func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
+	o, files, err := parse(args, stderr)
 	if err != nil {
 		return err
 	}
-	defer os.RemoveAll(dir)
-	o.server = filepath.Join(dir, "ptc-testserver")
-	if b, err := exec.CommandContext(ctx, "go", "build", "-o", o.server, "./test/servers/ptc-testserver").CombinedOutput(); err != nil {
-		return fmt.Errorf("build the test server: %w\n%s", err, b)
+	var r report
+	if files.from != "" {
+		r, err = readReport(files.from)
+	} else {
+		r, err = measure(ctx, o, stderr)
 	}
-	// The real interpreter: what is on PATH may be a script that looks for it.
-	python, err := exec.CommandContext(ctx, o.python, "-c", "import sys; print(sys.executable)").Output()
-	if err != nil {
-		return fmt.Errorf("%s: %w", o.python, err)
+	// What was measured before an interruption is still written.
+	return errors.Join(err, files.write(r, stdout))
+}
+
+func parse(args []string, stderr io.Writer) (settings, outputs, error) {
+	var (
+		o                      settings
+		f                      outputs
+		sandboxes, rows        string
+		execution, otherConfig string
+		err                    error
+	)
+	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
+	flags.SetOutput(stderr)
+	flags.StringVar(&o.Binary, "binary", "bin/ptc-mcp", "the ptc-mcp to measure")
+	flags.StringVar(&o.Image, "image", os.Getenv("PTC_MCP_TEST_IMAGE"), "the image to run programs in")
+	flags.StringVar(&o.Python, "python", "python3", "the interpreter for sandboxes without an image")
+	flags.StringVar(&sandboxes, "sandbox", "docker,native,none", "the sandboxes to measure, separated by commas")
+	flags.StringVar(&rows, "rows", "", "measure only the rows whose name matches this `regexp`")
+	flags.BoolVar(&o.Quick, "quick", false, "a few samples of each: to see that it works, not to judge")
+	flags.BoolVar(&o.Full, "full", false, "the long rows too, and growth over its whole range")
+	flags.StringVar(&o.Other, "other", "", "measure the MCP server that this shell `command` starts, side by side; {config} and {mcpServers} in it stand for its configuration files")
+	flags.StringVar(&execution, "execution", "", "further `lines` under execution in the configuration, separated by semicolons")
+	flags.StringVar(&otherConfig, "other-execution", "", "the same for the other server")
+	flags.StringVar(&f.json, "json", "", "write everything that was measured to this `file`")
+	flags.StringVar(&f.markdown, "markdown", "", "write the tables to this `file` instead of standard output")
+	flags.StringVar(&f.page, "page", "", "renew the measured part of this `file`, and the charts in the folder beside it")
+	flags.StringVar(&f.from, "from", "", "measure nothing, take the figures from this JSON `file`")
+	if err := flags.Parse(args); err != nil {
+		return o, f, err
 	}
-	o.python = strings.TrimSpace(string(python))
-	r := report{GoVersion: runtime.Version(), CPUs: runtime.NumCPU()}
-	for _, sandbox := range sandboxes {
-		t, err := measure(ctx, o, dir, sandbox)
-		if err != nil {
-			return fmt.Errorf("%s: %w", sandbox, err)
+	if flags.NArg() > 0 {
+		return o, f, fmt.Errorf("unexpected argument %q", flags.Arg(0))
+	}
+	if o.Quick && o.Full {
+		return o, f, errors.New("-quick and -full exclude each other")
+	}
+	if o.rows, err = regexp.Compile(rows); err != nil {
+		return o, f, fmt.Errorf("-rows: %w", err)
+	}
+	o.Sandboxes = words(sandboxes, ",")
+	for _, name := range o.Sandboxes {
+		if name != "docker" && name != "native" && name != "none" {
+			return o, f, fmt.Errorf("-sandbox: %q is not docker, native or none", name)
 		}
-		r.Tables = append(r.Tables, t)
-		t.print(out)
 	}
-	if file == "" {
-		return nil
+	o.Execution, o.OtherExecution = words(execution, ";"), words(otherConfig, ";")
+	return o, f, nil
+}
+
+// words are the parts of a list, without the empty ones.
+func words(list, separator string) []string {
+	var out []string
+	for part := range strings.SplitSeq(list, separator) {
+		if part = strings.TrimSpace(part); part != "" {
+			out = append(out, part)
+		}
 	}
-	b, err := json.MarshalIndent(r, "", "  ")
+	return out
+}
+
+func readReport(file string) (report, error) {
+	var r report
+	b, err := os.ReadFile(file)
 	if err != nil {
-		return err
+		return r, err
 	}
-	return os.WriteFile(file, append(b, '\n'), 0o600)
+	if err := json.Unmarshal(b, &r); err != nil {
+		return r, fmt.Errorf("%s: %w", file, err)
+	}
+	return r, nil
 }
 
-func (t table) print(out io.Writer) {
-	fmt.Fprintf(out, "\n## %s\n\n| case | median | p99 | floor | ratio | |\n|---|---|---|---|---|---|\n", t.Sandbox)
-	for _, r := range t.Rows {
-		fmt.Fprintf(out, "| %s | %s | %s | %s | %s | %s |\n", r.Name, figure(r.Value, r.Unit), figure(r.P99, r.Unit), figure(r.Floor, r.Unit), r.ratio(), r.Note)
+func (f outputs) write(r report, stdout io.Writer) error {
+	var errs []error
+	if f.json != "" {
+		b, err := json.MarshalIndent(r, "", "  ")
+		if err == nil {
+			err = os.WriteFile(f.json, append(b, '\n'), 0o644)
+		}
+		errs = append(errs, err)
 	}
-}
-
-func figure(v float64, unit string) string {
 	switch {
-	case v == 0:
-		return ""
-	case v < 10:
-		return fmt.Sprintf("%.2f %s", v, unit)
+	case f.markdown != "":
+		errs = append(errs, os.WriteFile(f.markdown, []byte(markdown(r)), 0o644))
+	case f.page == "":
+		_, err := io.WriteString(stdout, markdown(r))
+		errs = append(errs, err)
 	}
-	return fmt.Sprintf("%.0f %s", v, unit)
+	if f.page != "" {
+		errs = append(errs, renewPage(f.page, r))
+	}
+	return errors.Join(errs...)
 }

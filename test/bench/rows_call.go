@@ -1,0 +1,173 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/ptc-mcp/ptc-mcp/test/bench/floor"
+	"github.com/ptc-mcp/ptc-mcp/test/bench/stats"
+	"github.com/ptc-mcp/ptc-mcp/test/bench/subject"
+)
+
+// The programs time their own calls, so that the start of the sandbox is not in
+// the figure.
+
+func sequential(calls int) string {
+	return fmt.Sprintf(`
+import time
+await mcp__t__echo(message="warm-up")
+t = time.perf_counter()
+for _ in range(%d): await mcp__t__echo(message="hello")
+print(time.perf_counter() - t)`, calls)
+}
+
+func gathered(calls int) string {
+	return fmt.Sprintf(`
+import asyncio, time
+await mcp__t__echo(message="warm-up")
+t = time.perf_counter()
+await asyncio.gather(*(mcp__t__echo(message="hello") for _ in range(%d)))
+print(time.perf_counter() - t)`, calls)
+}
+
+func blob(size int) string {
+	return fmt.Sprintf(`
+import time
+await mcp__t__echo(message="warm-up")
+t = time.perf_counter()
+x = await mcp__t__blob(size=%d)
+assert len(x) == %d and x[-1] == "x"
+print(time.perf_counter() - t)`, size, size)
+}
+
+const calls = 1000
+
+// against starts the servers of a row, and the bare parts of what they do: the
+// same MCP server without anything before it, and a bare Python at the other
+// end of a channel.
+func (s *stage) against(ctx context.Context) (all servers, m *floor.MCP, p *floor.Peer, end func(), err error) {
+	var closers []func() error
+	end = func() {
+		all.close()
+		for _, c := range closers {
+			_ = c() // what was measured stands
+		}
+	}
+	defer func() {
+		if err != nil {
+			end()
+		}
+	}()
+	if all, err = s.serve(ctx, one); err != nil {
+		return nil, nil, nil, nil, err
+	}
+	if m, err = floor.NewMCP(ctx, s.testServer); err != nil {
+		return nil, nil, nil, nil, err
+	}
+	closers = append(closers, m.Close)
+	if p, err = floor.NewPeer(ctx, s.starter); err != nil {
+		return nil, nil, nil, nil, err
+	}
+	closers = append(closers, p.Close)
+	return all, m, p, end, nil
+}
+
+// sequentialRow: what a call costs beyond the server's and the channel's part.
+func sequentialRow(ctx context.Context, s *stage, r *result) error {
+	all, m, p, end, err := s.against(ctx)
+	if err != nil {
+		return err
+	}
+	defer end()
+	server := floorProbe("bare server", func(ctx context.Context) (time.Duration, error) { return m.Echo(ctx, calls, 1) })
+	channel := floorProbe("bare channel", func(context.Context) (time.Duration, error) { return p.Calls(calls, true) })
+	probes := append(s.probes(all, nil, inside(sequential(calls))), server, channel)
+	if err := r.take(ctx, s.samples(20), 1, probes...); err != nil {
+		return err
+	}
+	sum := r.find(server.name).P50 + r.find(channel.name).P50
+	r.note("the floor is the sum of both: %s", figure(sum, r.Unit))
+	if s.sandbox != "none" {
+		r.over("p50", r.subject().P50, sum, 1.25, 0)
+	}
+	return nil
+}
+
+// gatherRow: calls at once, against the same from Go.
+func gatherRow(ctx context.Context, s *stage, r *result) error {
+	all, m, p, end, err := s.against(ctx)
+	if err != nil {
+		return err
+	}
+	defer end()
+	server := floorProbe("the same from Go", func(ctx context.Context) (time.Duration, error) { return m.Echo(ctx, calls, subject.Width) })
+	channel := floorProbe("bare channel", func(context.Context) (time.Duration, error) { return p.Gather(calls) })
+	probes := append(s.probes(all, nil, inside(gathered(calls))), server, channel)
+	if err := r.take(ctx, s.samples(20), 1, probes...); err != nil {
+		return err
+	}
+	switch s.sandbox {
+	case "docker":
+		r.over("p50", r.subject().P50, r.find(server.name).P50, 1.3, 15)
+	case "native":
+		r.over("p50", r.subject().P50, r.find(server.name).P50, 1.3, 10)
+	}
+	return nil
+}
+
+// resultRow: what a large result costs.
+func resultRow(ctx context.Context, s *stage, r *result) error {
+	const size = 10 << 20
+	all, m, p, end, err := s.against(ctx)
+	if err != nil {
+		return err
+	}
+	defer end()
+	server := floorProbe("bare read", func(ctx context.Context) (time.Duration, error) { return m.Blob(ctx, size) })
+	channel := floorProbe("bare channel, parsed", func(context.Context) (time.Duration, error) { return p.Take(size) })
+	probes := append(s.probes(all, nil, inside(blob(size))), server, channel)
+	if err := r.take(ctx, s.samples(20), 1, probes...); err != nil {
+		return err
+	}
+	switch s.sandbox {
+	case "docker":
+		r.over("p50", r.subject().P50, r.find(server.name).P50, 1, 60)
+	case "native":
+		r.over("p50", r.subject().P50, r.find(server.name).P50, 1, 45)
+	}
+	return nil
+}
+
+// resultMemoryRow: what a new server holds of a large result at most, beyond the
+// bytes that arrived. Resident memory, so garbage counts too.
+func resultMemoryRow(ctx context.Context, s *stage, r *result) error {
+	const size = 64 << 20
+	times := make([][]float64, len(s.launches))
+	err := r.take(ctx, s.samples(5), 0, s.launched(one, func(ctx context.Context, i int, server *subject.Server) (float64, error) {
+		if err := server.Ready(ctx, echoOnce); err != nil {
+			return 0, err
+		}
+		before, err := subject.Resident(server.PID())
+		if err != nil {
+			return 0, err
+		}
+		took, err := inside(blob(size))(ctx, server)
+		if err != nil {
+			return 0, err
+		}
+		times[i] = append(times[i], took)
+		peak, err := subject.Peak(server.PID())
+		return peak - before - size>>20, err
+	})...)
+	if err != nil {
+		return err
+	}
+	for i, l := range s.launches {
+		r.note("%s: %s each", l.Name, figure(stats.Median(times[i]), "ms"))
+	}
+	if s.sandbox != "none" {
+		r.most("worst", r.subject().Max, size>>20, nil)
+	}
+	return nil
+}
