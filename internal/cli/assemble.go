@@ -12,6 +12,7 @@ import (
 	"github.com/ptc-mcp/ptc-mcp/internal/config"
 	"github.com/ptc-mcp/ptc-mcp/internal/downstream"
 	"github.com/ptc-mcp/ptc-mcp/internal/executor"
+	"github.com/ptc-mcp/ptc-mcp/internal/imports"
 	"github.com/ptc-mcp/ptc-mcp/internal/registry"
 	"github.com/ptc-mcp/ptc-mcp/internal/sandbox"
 	"github.com/ptc-mcp/ptc-mcp/internal/sandbox/docker"
@@ -27,9 +28,10 @@ const closeTimeout = 15 * time.Second
 
 // app is everything a command works with. Making one starts nothing.
 type app struct {
-	config    *config.Config
+	config    *config.Config // with the servers that are imported at the start
 	logger    *slog.Logger
-	sessions  []*downstream.Session
+	imports   *importing // nil where nothing is imported
+	sessions  *sessions
 	registry  *registry.Registry
 	backends  []sandbox.Backend
 	selection *selection
@@ -39,12 +41,19 @@ type app struct {
 
 // assemble builds the object graph of a configuration.
 func assemble(cfg *config.Config, version string, logger *slog.Logger) (*app, error) {
-	a := &app{config: cfg, logger: logger, backends: backends(cfg, logger)}
-	servers := make([]registry.Server, len(cfg.Servers))
-	for i, s := range cfg.Servers {
-		session := downstream.New(downstream.Config{
+	cfg, importing, err := withImports(cfg)
+	if err != nil {
+		return nil, &exitError{exitUsage, err}
+	}
+	a := &app{config: cfg, imports: importing, logger: logger, backends: backends(cfg, logger)}
+	if importing != nil {
+		a.logImports(imports.Set{}, *importing.latest.Load())
+	}
+	a.sessions = newSessions(func(s config.Server) *downstream.Session {
+		return downstream.New(downstream.Config{
 			Name: s.Name, Transport: string(s.Transport),
-			Command: s.Command, Args: s.Args, Env: s.Env,
+			Command: s.Command, Args: s.Args, Env: s.Env, Cwd: s.Cwd,
+			AllowTools: s.AllowTools, BlockTools: s.BlockTools,
 			URL: s.URL, Headers: s.Headers,
 			ConnectTimeout: seconds(s.ConnectTimeoutSeconds),
 			ListTimeout:    seconds(s.ListTimeoutSeconds),
@@ -52,15 +61,15 @@ func assemble(cfg *config.Config, version string, logger *slog.Logger) (*app, er
 			ClientVersion:  version,
 			Logger:         logger,
 		})
-		a.sessions = append(a.sessions, session)
-		servers[i] = session
-	}
-	var err error
-	a.registry, err = registry.New(servers, registry.Options{
+	})
+	a.registry, err = registry.New(nil, registry.Options{
 		Allow: cfg.Tools.Allow, Block: cfg.Tools.Block, Direct: cfg.Tools.Direct,
 		MaxResultBytes: int64(cfg.Execution.MaxToolResultBytes),
 		Logger:         logger,
 	})
+	if err == nil {
+		err = a.sessions.replace(cfg.Servers, a.registry.SetServers)
+	}
 	if err != nil {
 		return nil, &exitError{exitUsage, err}
 	}
@@ -128,19 +137,12 @@ func (a *app) spec() sandbox.Spec {
 }
 
 // connect has every server connect, in the background.
-func (a *app) connect() {
-	for _, s := range a.sessions {
-		s.Start()
-	}
-}
+func (a *app) connect() { a.sessions.start() }
 
 // close ends all servers, at the same time, and waits until the sandboxes are
 // removed.
 func (a *app) close() error {
-	closers := []io.Closer{a.sandboxes}
-	for _, s := range a.sessions {
-		closers = append(closers, s)
-	}
+	closers := []io.Closer{a.sandboxes, a.sessions}
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
 	errs := make([]error, len(closers))

@@ -59,6 +59,10 @@ func diagnose(ctx context.Context, streams Streams, version string, options doct
 		a, subject.ConfigError = assemble(subject.Config, version, logger)
 	}
 	if a != nil {
+		subject.Config = a.config
+		if a.imports != nil {
+			subject.Imports = a.imports.latest.Load()
+		}
 		subject.Backends = a.backends
 		subject.NewRunner = func(b sandbox.Backend) doctor.Runner { return a.newExecutor(b) }
 		subject.Callable = func() []tool.Server {
@@ -67,7 +71,7 @@ func diagnose(ctx context.Context, streams Streams, version string, options doct
 			a.registry.Prepare(ctx, "")
 			return a.registry.Servers()
 		}
-		for _, s := range a.sessions {
+		for _, s := range a.sessions.all() {
 			subject.Sessions = append(subject.Sessions, s)
 		}
 		a.connect()

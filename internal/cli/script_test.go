@@ -38,7 +38,7 @@ func TestScripts(t *testing.T) {
 		RequireUniqueNames:  true,
 		Setup: func(env *testscript.Env) error {
 			home := filepath.Join(env.WorkDir, "home")
-			if err := os.Mkdir(home, 0o755); err != nil {
+			if err := os.MkdirAll(home, 0o755); err != nil {
 				return err
 			}
 			env.Setenv("HOME", home)

@@ -58,12 +58,13 @@ func serve(ctx context.Context, streams Streams, version string, flags common, p
 		return err
 	}
 	pool := a.keepWarm()
-	logger.Info("serving on standard input and output", "version", version, "config", path, "servers", len(cfg.Servers), "sandbox", cfg.Execution.Sandbox)
+	logger.Info("serving on standard input and output", "version", version, "config", path, "servers", len(a.config.Servers), "sandbox", cfg.Execution.Sandbox)
 	options := mcpserver.Options{
 		Version:        version,
 		Trace:          cfg.Execution.Trace,
 		MaxOutputBytes: cfg.Execution.MaxOutputBytes,
 		Logger:         logger,
+		Notes:          a.importProblems,
 	}
 	if len(cfg.Tools.Direct) > 0 {
 		options.Direct, options.CallTimeout = a.registry, seconds(cfg.Execution.ToolCallTimeoutSeconds)
@@ -72,6 +73,8 @@ func serve(ctx context.Context, streams Streams, version string, flags common, p
 	a.registry.OnChange(server.CatalogChanged)
 	a.connect()
 	ctx, cancel := context.WithCancel(ctx)
+	var following sync.WaitGroup
+	following.Go(func() { a.follow(ctx) })
 	ahead := time.AfterFunc(math.MaxInt64, func() {
 		if _, err := a.selection.choose(ctx); err == nil {
 			pool.Prime(a.spec())
@@ -83,6 +86,7 @@ func serve(ctx context.Context, streams Streams, version string, flags common, p
 	err = server.ServeStdio(ctx, spoken, streams.Out)
 	ahead.Stop()
 	cancel()
+	following.Wait()
 	if closeErr := a.close(); closeErr != nil {
 		logger.Warn("not everything has ended", slog.Any("error", closeErr))
 	}

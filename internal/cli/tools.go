@@ -76,7 +76,7 @@ func (a *app) await(ctx context.Context, streams Streams, spelling string) (serv
 		}
 	}
 	var awaited []*downstream.Session
-	for _, s := range a.sessions {
+	for _, s := range a.sessions.all() {
 		if server == "" || s.Name() == server {
 			awaited = append(awaited, s)
 		}

@@ -12,7 +12,10 @@ type Config struct {
 	// was none.
 	Path string `yaml:"-" json:"-"`
 
-	Servers   []Server  `yaml:"servers"`
+	Servers []Server `yaml:"servers"`
+	// Import names other clients, and files of theirs, whose servers are used
+	// as well; see package clients.
+	Import    []string  `yaml:"import"`
 	Tools     Tools     `yaml:"tools"`
 	Execution Execution `yaml:"execution"`
 	Docker    Docker    `yaml:"docker"`
@@ -42,11 +45,19 @@ type Server struct {
 	Args []string `yaml:"args"`
 	// Env is added to the minimal environment of a stdio server.
 	Env map[string]string `yaml:"env"`
+	// Cwd is the folder a stdio server is started in; empty means the one
+	// ptc-mcp was started in.
+	Cwd string `yaml:"cwd"`
 
 	// URL is the endpoint of an http or sse server.
 	URL string `yaml:"url"`
 	// Headers are sent with every request to it.
 	Headers map[string]string `yaml:"headers"`
+
+	// AllowTools, if there are any, are the only tools of the server that are
+	// used; BlockTools are not. Both are the server's own names.
+	AllowTools []string `yaml:"allow_tools"`
+	BlockTools []string `yaml:"block_tools"`
 
 	// ConnectTimeoutSeconds bounds starting the server and its handshake.
 	ConnectTimeoutSeconds float64 `yaml:"connect_timeout_seconds"`
@@ -145,6 +156,18 @@ func Default() *Config {
 			Pull:  "missing",
 		},
 	}
+}
+
+// Clients are the names that Import takes beside paths of files.
+func Clients() []string {
+	return []string{"claude-code", "claude-desktop", "vscode", "cursor", "codex", "gemini", "windsurf"}
+}
+
+// NewServer returns a server of which everything but its name is the default.
+func NewServer(name string) Server {
+	s := defaultServer()
+	s.Name = name
+	return s
 }
 
 // defaultServer returns what holds for a server until its entry says otherwise.

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// expand replaces variables in the command, args, env, url and headers of
+// expand replaces variables in the command, args, env, cwd, url and headers of
 // every server.
 func expand(cfg *Config, v *validator, lookup func(string) (string, bool)) {
 	for i := range cfg.Servers {
@@ -35,6 +35,7 @@ func expand(cfg *Config, v *validator, lookup func(string) (string, bool)) {
 			replace(&server.Args[j], ".args["+strconv.Itoa(j)+"]")
 		}
 		replaceAll(server.Env, ".env")
+		replace(&server.Cwd, ".cwd")
 		replace(&server.URL, ".url")
 		replaceAll(server.Headers, ".headers")
 	}
@@ -83,3 +84,6 @@ func expandText(text string, lookup func(string) (string, bool)) (string, error)
 		text = after
 	}
 }
+
+// Escape returns a text that stands for the given one where variables expand.
+func Escape(text string) string { return strings.ReplaceAll(text, "${", "$${") }

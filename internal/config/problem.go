@@ -25,14 +25,16 @@ type Problem struct {
 	column int
 }
 
-// Error returns "file:line: key: message".
+// Error returns "file:line: key: message", without what is not known.
 func (p *Problem) Error() string {
 	var b strings.Builder
-	b.WriteString(p.File)
-	if p.Line > 0 {
-		fmt.Fprintf(&b, ":%d", p.Line)
+	if p.File != "" || p.Line > 0 {
+		b.WriteString(p.File)
+		if p.Line > 0 {
+			fmt.Fprintf(&b, ":%d", p.Line)
+		}
+		b.WriteString(": ")
 	}
-	b.WriteString(": ")
 	if p.Key != "" {
 		b.WriteString(p.Key + ": ")
 	}

@@ -97,7 +97,7 @@ func uncommented(t *testing.T) []byte {
 		case strings.HasPrefix(trimmed, "# ") && trimmed != line:
 			line = strings.Replace(line, "# ", "", 1)
 		}
-		for _, empty := range []string{"servers: []", "tools: {}", "python: {}"} {
+		for _, empty := range []string{"servers: []", "import: []", "tools: {}", "python: {}"} {
 			if strings.TrimSpace(line) == empty {
 				line = strings.Fields(line)[0] + "\n"
 			}
@@ -120,7 +120,7 @@ func TestTheExampleShowsEveryKeyAndLoadsUncommented(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\nin\n%s", err, data)
 	}
-	if len(cfg.Servers) != 2 || len(cfg.Tools.Allow) != 2 || cfg.Python.Path == "" || cfg.Docker.Host == "" {
+	if len(cfg.Servers) != 2 || len(cfg.Tools.Allow) != 2 || len(cfg.Import) != 2 || cfg.Python.Path == "" || cfg.Docker.Host == "" {
 		t.Errorf("not everything was uncommented: %+v", cfg)
 	}
 	for path := range keys(reflect.TypeFor[Config](), "") {

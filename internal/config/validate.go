@@ -37,6 +37,7 @@ func (v *validator) has(key string) bool {
 
 func (v *validator) config(cfg *Config) {
 	v.servers(cfg.Servers)
+	v.imports(cfg.Import)
 	v.tools(cfg.Tools)
 
 	e := &cfg.Execution
@@ -179,7 +180,7 @@ func (v *validator) program(key, value string) {
 // literal checks that nobody relies on variables where there are none.
 func (v *validator) literal(key, value string) bool {
 	if strings.Contains(value, "${") {
-		v.add(key, "variables stand only in a server's command, args, env, url and headers")
+		v.add(key, "variables stand only in a server's command, args, env, cwd, url and headers")
 		return false
 	}
 	return true

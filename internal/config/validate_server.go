@@ -23,8 +23,11 @@ func (v *validator) servers(servers []Server) {
 		v.transport(server, path)
 		v.command(server.Command, path+".command")
 		v.variables(server.Env, path+".env")
+		v.folder(server.Cwd, path+".cwd")
 		v.url(server.URL, path+".url")
 		v.headers(server.Headers, path+".headers")
+		v.toolNames(server.AllowTools, path+".allow_tools")
+		v.toolNames(server.BlockTools, path+".block_tools")
 		v.seconds(path+".connect_timeout_seconds", server.ConnectTimeoutSeconds)
 		v.seconds(path+".list_timeout_seconds", server.ListTimeoutSeconds)
 	}
@@ -76,7 +79,7 @@ func (v *validator) transport(server *Server, path string) {
 	case Stdio:
 		wants, others = []string{"command"}, []string{"url", "headers"}
 	case HTTP, SSE:
-		wants, others = []string{"url"}, []string{"command", "args", "env"}
+		wants, others = []string{"url"}, []string{"command", "args", "env", "cwd"}
 	}
 	for _, key := range wants {
 		if !v.has(path+"."+key) && !v.mistyped[path] {
@@ -103,6 +106,51 @@ func (v *validator) command(command, key string) {
 		return
 	}
 	v.program(key, command)
+}
+
+func (v *validator) folder(path, key string) {
+	switch {
+	case !v.has(key) || v.problems.mention(key):
+	case path == "":
+		v.add(key, "is empty; remove the key to have the folder that ptc-mcp is started in")
+	default:
+		v.program(key, path)
+	}
+}
+
+// toolNames checks a list of a server's own names of its tools.
+func (v *validator) toolNames(names []string, key string) {
+	if v.has(key) && len(names) == 0 && strings.HasSuffix(key, ".allow_tools") && !v.problems.mention(key) {
+		v.add(key, "lists nothing, so no tool of the server could be called; list names, or remove the key to allow all")
+	}
+	for i, name := range names {
+		item := key + "[" + strconv.Itoa(i) + "]"
+		switch {
+		case v.problems.mention(item):
+		case name == "":
+			v.add(item, "is empty; write the server's own name of a tool")
+		case strings.HasPrefix(name, "mcp__"), strings.ContainsAny(name, "*?"):
+			v.add(item, "%s is a pattern or a callable name, which stand under tools; here stands the server's own name of one tool", quote(name))
+		default:
+			v.literal(item, name)
+		}
+	}
+}
+
+// imports checks the list of other clients: each item is a client or a path.
+func (v *validator) imports(items []string) {
+	for i, item := range items {
+		key := "import[" + strconv.Itoa(i) + "]"
+		switch {
+		case v.problems.mention(key), slices.Contains(Clients(), item):
+		case slices.Contains(items[:i], item):
+			v.add(key, "%s is listed twice", quote(item))
+		case !strings.ContainsAny(item, `./\\`):
+			v.add(key, "%s is neither a client nor the path of a file such as .mcp.json; %s", quote(item), choices(item, Clients()))
+		case v.literal(key, item):
+			v.program(key, item)
+		}
+	}
 }
 
 func (v *validator) variables(env map[string]string, key string) {

@@ -13,6 +13,7 @@ import (
 	"github.com/ptc-mcp/ptc-mcp/internal/config"
 	"github.com/ptc-mcp/ptc-mcp/internal/downstream"
 	"github.com/ptc-mcp/ptc-mcp/internal/executor"
+	"github.com/ptc-mcp/ptc-mcp/internal/imports"
 	"github.com/ptc-mcp/ptc-mcp/internal/sandbox"
 	"github.com/ptc-mcp/ptc-mcp/internal/tool"
 )
@@ -99,6 +100,9 @@ type Subject struct {
 	Config      *config.Config
 	ConfigPath  string
 	ConfigError error
+	// Imports is what was read of other clients' files; nil where the
+	// configuration imports nothing. Its servers are in Config already.
+	Imports *imports.Set
 
 	// Backends are the candidates for the sandbox.
 	Backends []sandbox.Backend
@@ -120,6 +124,7 @@ type Subject struct {
 func Examine(ctx context.Context, s Subject) *Report {
 	report := &Report{Version: s.Version, Config: s.ConfigPath}
 	report.add(configuration(s))
+	report.add(imported(s)...)
 	if s.ConfigError != nil {
 		return report.judged()
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/x509"
 	"log/slog"
+	"slices"
 	"time"
 )
 
@@ -20,6 +21,11 @@ type Config struct {
 	Command string
 	Args    []string
 	Env     map[string]string
+	// Cwd is the folder it is started in; empty means our own.
+	Cwd string
+	// AllowTools, if there are any, are the only tools that are listed;
+	// BlockTools are not. Both are the server's own names.
+	AllowTools, BlockTools []string
 
 	// URL and Headers reach an http or sse server.
 	URL     string
@@ -78,6 +84,11 @@ func (c Config) withDefaults() Config {
 	}
 	c.Logger = c.Logger.With("server", c.Name)
 	return c
+}
+
+// offers reports whether a tool of the server is listed.
+func (c Config) offers(tool string) bool {
+	return (len(c.AllowTools) == 0 || slices.Contains(c.AllowTools, tool)) && !slices.Contains(c.BlockTools, tool)
 }
 
 // resultLimit is the largest raw CallToolResult. Servers commonly send a value

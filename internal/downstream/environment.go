@@ -50,8 +50,15 @@ func environment(own map[string]string) []string {
 	return env
 }
 
-// lookCommand finds a command, in the server's own PATH if its env has one.
-func lookCommand(command string, own map[string]string) (string, error) {
+// lookCommand finds a command, in the server's own PATH if its env has one; a
+// path is taken from the server's folder.
+func lookCommand(command, folder string, own map[string]string) (string, error) {
+	if strings.ContainsAny(command, `/\`) && !filepath.IsAbs(command) {
+		command = filepath.Join(folder, command)
+		if !strings.ContainsRune(command, filepath.Separator) {
+			command = "." + string(filepath.Separator) + command // not a name on PATH
+		}
+	}
 	path, ok := own["PATH"]
 	if !ok || strings.ContainsAny(command, `/\`) {
 		return exec.LookPath(command)

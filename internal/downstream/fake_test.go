@@ -238,6 +238,9 @@ func (f *fake) call(r fakeRequest) {
 		f.result(r.ID, `{"content":[],"odd":9007199254740993,"structuredContent":`+string(args)+`}`)
 	case "pid":
 		f.text(r.ID, strconv.Itoa(os.Getpid()))
+	case "folder":
+		folder, _ := os.Getwd()
+		f.text(r.ID, folder)
 	case "environ":
 		f.text(r.ID, strings.Join(os.Environ(), "\n"))
 	case "meta":

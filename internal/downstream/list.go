@@ -41,6 +41,9 @@ func (c *connection) listTools(ctx context.Context) ([]Tool, error) {
 				continue
 			}
 			seen[t.Name] = true
+			if !c.config.offers(t.Name) {
+				continue
+			}
 			tools = append(tools, t)
 		}
 		if next == "" {

@@ -36,12 +36,16 @@ type process struct {
 // startProcess starts a server in a process group of its own, with its standard
 // error going to stderr.
 func startProcess(config Config, stderr *lastLines) (*process, error) {
-	path, err := lookCommand(config.Command, config.Env)
+	if info, err := os.Stat(config.Cwd); config.Cwd != "" && (err != nil || !info.IsDir()) {
+		return nil, fmt.Errorf("command %q: its folder (cwd) %s is not there", config.Command, config.Cwd)
+	}
+	path, err := lookCommand(config.Command, config.Cwd, config.Env)
 	if err != nil {
 		return nil, fmt.Errorf("command %q: %w (give its full path, or set PATH in the server's env)", config.Command, errors.Unwrap(err))
 	}
 	cmd := exec.Command(path, config.Args...) //nolint:noctx // ended by stop, as a whole tree
 	cmd.Env = environment(config.Env)
+	cmd.Dir = config.Cwd
 	cmd.SysProcAttr = processAttributes()
 
 	var files []*os.File

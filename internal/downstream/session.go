@@ -8,6 +8,7 @@
 package downstream
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -63,6 +64,8 @@ type Session struct {
 	stderr   *lastLines    // of the last process
 	changed  chan struct{} // closed and replaced with each change
 	onChange []func()
+
+	removed error // why the server is no longer wanted; guarded by mu
 
 	legacy bool // run's own: what the next handshake tries
 }
@@ -206,6 +209,26 @@ func (s *Session) Close() error {
 	return nil
 }
 
+// Remove is Close for a server that is no longer configured: calls in flight
+// end at once, and say the reason.
+func (s *Session) Remove(reason error) error {
+	s.mu.Lock()
+	s.removed = reason
+	conn := s.conn
+	s.mu.Unlock()
+	if conn != nil {
+		conn.link.fail(reason)
+	}
+	return s.Close()
+}
+
+// end is why the session is over.
+func (s *Session) end() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return cmp.Or(s.removed, errClosed)
+}
+
 // run is the supervisor.
 func (s *Session) run() {
 	defer s.settleOnce.Do(func() { close(s.settled) })
@@ -236,7 +259,7 @@ func (s *Session) run() {
 			break
 		}
 	}
-	s.down(errClosed)
+	s.down(s.end())
 }
 
 // connect makes one attempt and, if it succeeds, stays until the connection is

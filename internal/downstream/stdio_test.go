@@ -208,10 +208,10 @@ func TestServersGetAMinimalEnvironment(t *testing.T) {
 }
 
 func TestCommandsAreFoundInTheServersOwnPath(t *testing.T) {
-	if _, err := lookCommand("sh", map[string]string{"PATH": t.TempDir()}); err == nil {
+	if _, err := lookCommand("sh", "", map[string]string{"PATH": t.TempDir()}); err == nil {
 		t.Error("found sh in an empty folder")
 	}
-	if _, err := lookCommand("sh", map[string]string{"PATH": "/nowhere:/bin:/usr/bin"}); err != nil {
+	if _, err := lookCommand("sh", "", map[string]string{"PATH": "/nowhere:/bin:/usr/bin"}); err != nil {
 		t.Errorf("in the server's PATH: %v", err)
 	}
 }

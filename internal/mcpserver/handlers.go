@@ -34,6 +34,9 @@ func (s *Server) listCallableTools(ctx context.Context, request mcp.CallToolRequ
 	if note := missingServers(s.catalog.Servers()); note != "" {
 		result.Content = append(result.Content, mcp.NewTextContent(note))
 	}
+	if note := s.notes(); note != "" {
+		result.Content = append(result.Content, mcp.NewTextContent(note))
+	}
 	return result, nil
 }
 
@@ -41,6 +44,7 @@ func (s *Server) listCallableTools(ctx context.Context, request mcp.CallToolRequ
 const (
 	maxMissingServers    = 50
 	maxServerReasonBytes = 300
+	maxNotes             = 20
 )
 
 // missingServers says in one line a server which of them are not connected or
@@ -74,6 +78,21 @@ func missingServers(servers []tool.Server) string {
 		lines = append(lines, fmt.Sprintf("and %d more", more))
 	}
 	return "Servers whose tools are not listed:\n" + strings.Join(lines, "\n")
+}
+
+// notes joins the notes there are, within bounds; empty when there are none.
+func (s *Server) notes() string {
+	if s.opts.Notes == nil {
+		return ""
+	}
+	var lines []string
+	for _, note := range s.opts.Notes() {
+		if len(lines) == maxNotes {
+			break
+		}
+		lines = append(lines, shorten(note, maxServerReasonBytes))
+	}
+	return strings.Join(lines, "\n")
 }
 
 func (s *Server) inspectTool(_ context.Context, request mcp.CallToolRequest) (*mcp.CallToolResult, error) {

@@ -55,6 +55,9 @@ type Options struct {
 	// for nothing. CallTimeout bounds each request that goes there.
 	Direct      Direct
 	CallTimeout time.Duration
+	// Notes are what else a client should know that lists the tools, a line
+	// each; nil for nothing.
+	Notes func() []string
 	// Logger receives what the client does not see; nil discards it.
 	Logger *slog.Logger
 }

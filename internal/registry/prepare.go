@@ -52,11 +52,11 @@ func (r *Registry) Prepare(ctx context.Context, source string) tool.Table {
 // unsettled are the servers whose first attempt to connect is under way.
 func (r *Registry) unsettled() []*member {
 	var unsettled []*member
-	for _, m := range r.members {
+	for _, v := range r.current.Load().views {
 		select {
-		case <-m.Settled():
+		case <-v.Settled():
 		default:
-			unsettled = append(unsettled, m)
+			unsettled = append(unsettled, v.member)
 		}
 	}
 	return unsettled

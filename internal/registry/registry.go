@@ -10,7 +10,6 @@ package registry
 import (
 	"context"
 	"encoding/json"
-	"fmt"
 	"log/slog"
 	"slices"
 	"strings"
@@ -69,12 +68,11 @@ type Options struct {
 // Registry is the catalogue. Reading it and calling tools takes no lock: both
 // work on the present snapshot.
 type Registry struct {
-	members []*member
-	filter  filter
-	direct  []string // patterns
-	limit   int64
-	logger  *slog.Logger
-	learnt  learner
+	filter filter
+	direct []string // patterns
+	limit  int64
+	logger *slog.Logger
+	learnt learner
 
 	current atomic.Pointer[snapshot]
 
@@ -91,28 +89,14 @@ func New(servers []Server, opts Options) (*Registry, error) {
 	if err != nil {
 		return nil, err
 	}
-	names := make([]string, len(servers))
-	for i, s := range servers {
-		if slices.Contains(names[:i], s.Name()) {
-			return nil, fmt.Errorf("servers: two are named %q; give each its own name", s.Name())
-		}
-		names[i] = s.Name()
-	}
 	r := &Registry{filter: f, direct: opts.Direct, limit: opts.MaxResultBytes, logger: opts.Logger, warned: map[string]bool{}}
 	if r.logger == nil {
 		r.logger = slog.New(slog.DiscardHandler)
 	}
-	views := make([]*view, len(servers))
-	for i, part := range serverParts(names) {
-		m := &member{Server: servers[i], part: part, prefix: tool.Prefix + part + separator}
-		r.members = append(r.members, m)
-		views[i] = &view{member: m}
+	r.current.Store(newSnapshot(nil))
+	if err := r.SetServers(servers); err != nil {
+		return nil, err
 	}
-	r.current.Store(newSnapshot(views))
-	for _, s := range servers {
-		s.OnChange(func() { r.refresh() })
-	}
-	r.refresh()
 	return r, nil
 }
 
@@ -173,7 +157,9 @@ func (r *Registry) refresh() (changed bool) {
 		r.mu.Unlock()
 		return false
 	}
-	r.current.Store(newSnapshot(views))
+	next := newSnapshot(views)
+	next.gone = old.gone
+	r.current.Store(next)
 	r.warnUnmatched(views)
 	r.warnDirect(views)
 	listeners := slices.Clone(r.listeners)

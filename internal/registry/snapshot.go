@@ -56,6 +56,7 @@ type snapshot struct {
 	// Made when they are first asked for.
 	list func() json.RawMessage // names as a JSON array
 	wire func() json.RawMessage // the table of all tools
+	gone []*member              // servers that were there once; see SetServers
 }
 
 func newSnapshot(views []*view) *snapshot {
@@ -113,6 +114,9 @@ func (s *snapshot) resolve(name string) (*entry, error) {
 	case v == nil:
 		if e := s.alone(name); e != nil {
 			return e, nil
+		}
+		if m := s.removed(name); m != nil {
+			return nil, tool.Errorf(clip(name, maxShownName), tool.KindUnknown, "server %q is no longer configured, so its tools are gone; do without it", m.Name())
 		}
 		return nil, tool.Errorf(clip(name, maxShownName), tool.KindUnknown, "no such tool%s", didYouMean(name, s.names))
 	}
