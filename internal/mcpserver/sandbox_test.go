@@ -108,6 +108,34 @@ func (f *fakeServers) Prepare(context.Context, string) tool.Table {
 func (f *fakeServers) Names() []string        { return f.names }
 func (f *fakeServers) Servers() []tool.Server { return f.servers }
 
+func (f *fakeServers) List(server string) ([]tool.Listed, error) {
+	var list []tool.Listed
+	for _, name := range f.names {
+		if of := strings.Split(name, "__")[1]; server == "" || server == of {
+			list = append(list, tool.Listed{Name: name, Server: of, Signature: name + "(*, path: str) -> Any", Summary: "Does it"})
+		}
+	}
+	if server != "" && len(list) == 0 {
+		return nil, fmt.Errorf("%s: no such server", server)
+	}
+	return list, nil
+}
+
+func (f *fakeServers) Search(query string, limit int, server string) (tool.SearchResult, error) {
+	list, err := f.List(server)
+	if err != nil || query == "nothing" {
+		return tool.SearchResult{Searched: len(list)}, err
+	}
+	return tool.SearchResult{Tools: list[:min(limit, len(list))], Total: len(list), Searched: len(list)}, nil
+}
+
+func (f *fakeServers) Stub(name string) (string, error) {
+	if _, err := f.Inspect(name); err != nil {
+		return "", err
+	}
+	return "async def list_issues() -> object: ...\n", nil
+}
+
 func (f *fakeServers) Inspect(name string) (json.RawMessage, error) {
 	if name == "mcp__github__list_issues" {
 		return json.RawMessage(`{"name":"mcp__github__list_issues","description":"Lists issues.","inputSchema":{"type":"object"},"outputSchema":null,"note":"The server declares no output schema."}`), nil

@@ -1,4 +1,4 @@
-// Package mcpserver is the face ptc-mcp shows to an MCP client: three tools,
+// Package mcpserver is the face ptc-mcp shows to an MCP client: four tools,
 // their texts and results, progress, and the stdio loop that serves them.
 //
 // It owns everything the client reads and the life of every request. It must
@@ -29,9 +29,17 @@ type Catalog interface {
 	Prepare(ctx context.Context, source string) tool.Table
 	// Names returns the callable names, sorted.
 	Names() []string
+	// List describes the callable tools of one server, or with "" of all, sorted
+	// by name. The error names the nearest servers.
+	List(server string) ([]tool.Listed, error)
+	// Search returns the tools that fit the query best, at most limit of them,
+	// of one server or, with "", of all.
+	Search(query string, limit int, server string) (tool.SearchResult, error)
 	// Inspect describes one tool as a JSON object. The error names the nearest
 	// callable names.
 	Inspect(name string) (json.RawMessage, error)
+	// Stub is one tool as typed Python. Errors are as Inspect's.
+	Stub(name string) (string, error)
 	// Servers returns the configured servers, in configuration order.
 	Servers() []tool.Server
 }
@@ -98,6 +106,7 @@ func New(catalog Catalog, runner Runner, opts Options) *Server {
 	s.mcp = server.NewMCPServer("ptc-mcp", opts.Version, options...)
 	s.mcp.AddTools(
 		server.ServerTool{Tool: listDefinition(), Handler: s.listCallableTools},
+		server.ServerTool{Tool: searchDefinition(), Handler: s.searchTools},
 		server.ServerTool{Tool: inspectDefinition(), Handler: s.inspectTool},
 		server.ServerTool{Tool: executeDefinition(), Handler: s.executeProgram},
 	)
@@ -139,7 +148,7 @@ const (
 func instructions(servers []tool.Server) string {
 	var b strings.Builder
 	b.WriteString("Runs a Python program in a sandbox without network; the program calls the tools of other MCP servers as async functions, and only what it prints comes back. ")
-	b.WriteString("Use execute_program for work that takes several calls or large results; list_callable_tools and inspect_tool show what a program may call.")
+	b.WriteString("Use execute_program for work that takes several calls or large results; search_tools finds what a program may call, inspect_tool shows how.")
 	if len(servers) == 0 {
 		b.WriteString("\nNo servers are configured, so programs have no tools to call.")
 		return b.String()

@@ -82,7 +82,7 @@ func TestCallsBeyondTheBoundWaitWhileOtherRequestsAreAnswered(t *testing.T) {
 	eventually(t, "all places are taken", func() bool { return b.runs.active.Load() == maxCalls })
 	c.alive()
 	c.send(`{"jsonrpc":"2.0","id":"list","method":"tools/list"}`)
-	if m := c.message(); string(m.ID) != `"list"` || len(m.Result.Tools) != 3 {
+	if m := c.message(); string(m.ID) != `"list"` || len(m.Result.Tools) != 4 {
 		t.Fatalf("tools/list answered with %+v", m)
 	}
 	for id := range maxCalls + extra {
@@ -260,7 +260,7 @@ func TestRequestsBeforeTheEndOfInputAreAnswered(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.in.Close()
-	if m := c.message(); len(m.Result.Tools) != 3 {
+	if m := c.message(); len(m.Result.Tools) != 4 {
 		t.Fatalf("got %+v", m)
 	}
 	if err := c.end(); err != nil {

@@ -32,9 +32,9 @@ func TestDefinitionsStaySmallHoweverLargeTheCatalogue(t *testing.T) {
 		c.send(`{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
 		size := len(c.line())
 		sizes[size] = true
-		// 1,500 tokens of such text are more than 5,500 bytes.
-		if size > 5500 {
-			t.Errorf("tools/list takes %d bytes", size)
+		// Tokens of English and JSON have more than 3.5 bytes each.
+		if tokens := float64(size) / 3.5; tokens > 1500 {
+			t.Errorf("tools/list takes %d bytes, up to %.0f tokens", size, tokens)
 		}
 		t.Logf("tools/list: %d bytes", size)
 	}
@@ -76,8 +76,22 @@ func TestArgumentsOfTheWrongTypeAreAnsweredWithTheFix(t *testing.T) {
 		{"a string as time", "execute_program", `{"code":"print hi","timeout_seconds":"10"}`, `"timeout_seconds" must be a number of seconds, not a string`},
 		{"a negative time", "execute_program", `{"code":"print hi","timeout_seconds":-1}`, `"timeout_seconds" must be above 0, not -1`},
 		{"no time at all", "execute_program", `{"code":"print hi","timeout_seconds":0}`, `"timeout_seconds" must be above 0, not 0`},
-		{"no tool name", "inspect_tool", `{}`, `"tool_name" is missing; pass a name from list_callable_tools`},
+		{"no tool name", "inspect_tool", `{}`, `"tool_name" is missing; pass a name from search_tools or list_callable_tools`},
 		{"an object as tool name", "inspect_tool", `{"tool_name":{}}`, `"tool_name" must be a string, not an object`},
+		{"numbers as tool names", "inspect_tool", `{"tool_name":[1]}`, `"tool_name" must be a string or an array of strings`},
+		{"no tool names", "inspect_tool", `{"tool_name":[]}`, `"tool_name" is empty`},
+		{"too many tool names", "inspect_tool", `{"tool_name":["x"` + strings.Repeat(`,"x"`, 50) + `]}`, `"tool_name" holds 51 names; pass at most 50`},
+		{"another format", "inspect_tool", `{"tool_name":"x","format":"yaml"}`, `"format" must be json or python, not "yaml"`},
+		{"a number as format", "inspect_tool", `{"tool_name":"x","format":1}`, `"format" must be a string, not a number`},
+		{"only unknown tools", "inspect_tool", `{"tool_name":["list_isues","x"]}`, "nearest: mcp__github__list_issues"},
+		{"no query", "search_tools", `{}`, `"query" is missing; pass what the tool should do`},
+		{"a long query", "search_tools", `{"query":"` + strings.Repeat("x", 1001) + `"}`, `"query" has 1001 bytes`},
+		{"a limit of none", "search_tools", `{"query":"x","limit":0}`, `"limit" must be 1 or more, not 0; pass 1 to 50`},
+		{"a string as limit", "search_tools", `{"query":"x","limit":"5"}`, `"limit" must be a number, not a string`},
+		{"an array as server", "search_tools", `{"query":"x","server":[]}`, `"server" must be a string, not an array`},
+		{"an unknown server", "search_tools", `{"query":"x","server":"nope"}`, `search_tools: nope: no such server`},
+		{"an unknown server", "list_callable_tools", `{"server":"nope"}`, `list_callable_tools: nope: no such server`},
+		{"another detail", "list_callable_tools", `{"detail":"all"}`, `"detail" must be names or signatures, not "all"`},
 		{"an unknown tool", "inspect_tool", `{"tool_name":"list_isues"}`, "nearest: mcp__github__list_issues"},
 		{"an array for a tool without arguments", "list_callable_tools", `[]`, "must be a JSON object, not an array"},
 	}
@@ -102,6 +116,10 @@ func TestArgumentsThatAreFineAreTaken(t *testing.T) {
 		{"execute_program", `{"code":"print hi","timeout_seconds":1e300}`},
 		{"execute_program", `{"code":"print hi","explanation":"says hi"}`},
 		{"inspect_tool", `{"tool_name":"mcp__github__list_issues"}`},
+		{"inspect_tool", `{"tool_name":"mcp__github__list_issues","format":null}`},
+		{"search_tools", `{"query":"x","limit":null,"server":null}`},
+		{"search_tools", `{"query":"x","limit":1e300,"server":""}`},
+		{"list_callable_tools", `{"detail":"","server":"github"}`},
 	} {
 		if m := c.call(test.tool, test.arguments); m.Result.IsError || m.Error != nil {
 			t.Errorf("%s %s: %q %+v", test.tool, test.arguments, m.text(), m.Error)

@@ -5,8 +5,10 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/ptc-mcp/ptc-mcp/internal/downstream"
+	"github.com/ptc-mcp/ptc-mcp/internal/search"
 	"github.com/ptc-mcp/ptc-mcp/internal/tool"
 )
 
@@ -40,6 +42,8 @@ type toolset struct {
 	matched    []bool            // the filter's patterns that match a tool
 	// Whether the filter lets programs have the server's resources and prompts.
 	reads, prompts bool
+	// index is what a search looks through; the first call makes it.
+	index func() *search.Part
 }
 
 func newToolset(m *member, tools []downstream.Tool, f filter, logger *slog.Logger) *toolset {
@@ -75,6 +79,7 @@ func newToolset(m *member, tools []downstream.Tool, f filter, logger *slog.Logge
 	s.reads = f.callable(callableName(m.part, tool.ReadResource), callableName(m.Name(), tool.ReadResource), s.matched)
 	s.prompts = f.callable(callableName(m.part, tool.GetPrompt), callableName(m.Name(), tool.GetPrompt), s.matched)
 	slices.SortFunc(s.entries, func(a, b *entry) int { return cmp.Compare(a.name, b.name) })
+	s.index = sync.OnceValue(func() *search.Part { return newPart(s.entries) })
 	return s
 }
 

@@ -96,16 +96,9 @@ func (e *entry) appendAnnotations(out []byte) []byte {
 // ownFunctions are ptc-mcp's own functions by name, called with an arguments
 // object.
 var ownFunctions = map[string]func(r *Registry, arguments json.RawMessage) (json.RawMessage, error){
-	tool.ListCallableTools: func(r *Registry, _ json.RawMessage) (json.RawMessage, error) {
-		return r.current.Load().list(), nil
-	},
-	tool.InspectTool: func(r *Registry, arguments json.RawMessage) (json.RawMessage, error) {
-		name := stringMember(arguments, "tool_name")
-		if name == "" {
-			return nil, tool.Errorf(tool.InspectTool, tool.KindArguments, `tool_name is missing; call it as await inspect_tool(tool_name="…")`)
-		}
-		return r.Inspect(name)
-	},
+	tool.ListCallableTools: (*Registry).answerList,
+	tool.SearchTools:       (*Registry).answerSearch,
+	tool.InspectTool:       (*Registry).answerInspect,
 	tool.ToolTable: func(r *Registry, arguments json.RawMessage) (json.RawMessage, error) {
 		return r.toolTable(arguments)
 	},

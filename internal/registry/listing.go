@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ptc-mcp/ptc-mcp/internal/pystub"
 	"github.com/ptc-mcp/ptc-mcp/internal/tool"
 )
 
@@ -30,7 +31,7 @@ func (r *Registry) List(server string) ([]tool.Listed, error) {
 			continue
 		}
 		for _, e := range v.tools.entries {
-			list = append(list, e.listed())
+			list = append(list, r.listed(e))
 		}
 	}
 	slices.SortFunc(list, func(a, b tool.Listed) int { return cmp.Compare(a.Name, b.Name) })
@@ -38,11 +39,11 @@ func (r *Registry) List(server string) ([]tool.Listed, error) {
 }
 
 // listed is the tool in one line.
-func (e *entry) listed() tool.Listed {
+func (r *Registry) listed(e *entry) tool.Listed {
 	return tool.Listed{
 		Name:      e.name,
 		Server:    e.member.Name(),
-		Signature: e.input.signature(e.name),
+		Signature: pystub.Signature(r.pyTool(e)),
 		Summary:   firstSentence(cmp.Or(e.Description, e.Title), maxSummary),
 	}
 }

@@ -77,21 +77,6 @@ func TestAnUnknownNameIsAnsweredWithTheNearest(t *testing.T) {
 	}
 }
 
-func TestEditDistance(t *testing.T) {
-	for _, tt := range []struct {
-		a, b        string
-		limit, want int
-	}{
-		{"", "", 2, 0}, {"abc", "abc", 0, 0}, {"abc", "abd", 2, 1}, {"abc", "ab", 2, 1}, {"ab", "abc", 2, 1},
-		{"kitten", "sitting", 3, 3}, {"kitten", "sitting", 2, 3}, {"abc", "xyz", 2, 3}, {"a", "abcdef", 2, 3},
-		{"", "ab", 2, 2}, {"flaw", "lawn", 4, 2}, {"abcdefgh", "hgfedcba", 20, 8},
-	} {
-		if got := distance(tt.a, tt.b, tt.limit); got != tt.want {
-			t.Errorf("distance(%q, %q, %d) = %d, want %d", tt.a, tt.b, tt.limit, got, tt.want)
-		}
-	}
-}
-
 func TestGlob(t *testing.T) {
 	for _, tt := range []struct {
 		pattern, s string

@@ -5,14 +5,15 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/ptc-mcp/ptc-mcp/internal/search"
 	"github.com/ptc-mcp/ptc-mcp/internal/tool"
 )
 
 const (
 	// maxNearest is how many names a suggestion lists.
 	maxNearest = 3
-	// maxCompared bounds the characters of a name that are compared, and with
-	// them the work for a catalogue of thousands.
+	// maxCompared bounds the bytes of a name that are compared, and with them
+	// the work for a catalogue of thousands.
 	maxCompared = 64
 )
 
@@ -50,7 +51,7 @@ func plain(name string) string {
 // likeness is 0 for equal names and grows with their difference; beyond limit
 // it need not be exact.
 func likeness(query, name string, limit int) int {
-	whole := distance(query, name, limit)
+	whole := search.Distance(query, name, limit)
 	_, part, _ := strings.Cut(name, separator)
 	_, queryPart, qualified := strings.Cut(query, separator)
 	if !qualified {
@@ -60,7 +61,7 @@ func likeness(query, name string, limit int) int {
 		return whole
 	}
 	// The same tool elsewhere is a good guess, but a worse one.
-	best := min(whole, 1+distance(queryPart, part, limit))
+	best := min(whole, 1+search.Distance(queryPart, part, limit))
 	if containsWords(part, queryPart) || containsWords(queryPart, part) {
 		best = min(best, 2)
 	}
@@ -79,47 +80,6 @@ func containsWords(s, part string) bool {
 		}
 	}
 	return true
-}
-
-// distance is the edit distance of a and b (insertions, deletions,
-// substitutions, each 1), or limit+1 when it is more than limit. The work is
-// bounded by the length of a times limit.
-func distance(a, b string, limit int) int {
-	if len(a) > len(b) {
-		a, b = b, a
-	}
-	if len(b)-len(a) > limit {
-		return limit + 1
-	}
-	var rows [2][maxCompared + 1]int
-	previous, current := &rows[0], &rows[1]
-	for j := range len(b) + 1 {
-		previous[j] = j
-	}
-	for i := 1; i <= len(a); i++ {
-		from, to := max(1, i-limit), min(len(b), i+limit)
-		current[from-1] = limit + 1
-		if from == 1 {
-			current[0] = i
-		}
-		lowest := current[from-1]
-		for j := from; j <= to; j++ {
-			substituted := previous[j-1]
-			if a[i-1] != b[j-1] {
-				substituted++
-			}
-			current[j] = min(substituted, current[j-1]+1, previous[j]+1)
-			lowest = min(lowest, current[j])
-		}
-		if to < len(b) {
-			current[to+1] = limit + 1
-		}
-		if lowest > limit {
-			return limit + 1
-		}
-		previous, current = current, previous
-	}
-	return min(previous[len(b)], limit+1)
 }
 
 // didYouMean ends a message about an unknown name.

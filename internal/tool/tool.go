@@ -21,6 +21,7 @@ const Prefix = "mcp__"
 // by the host and do not count against the call budget.
 const (
 	ListCallableTools = "list_callable_tools"
+	SearchTools       = "search_tools"
 	InspectTool       = "inspect_tool"
 	ServerStatus      = "server_status"
 )
@@ -172,6 +173,26 @@ type Server struct {
 	Error string
 }
 
+// Bounds of a search: how many tools it shows when none is asked for, and at
+// most; and the bytes of its query.
+const (
+	DefaultFound = 10
+	MaxFound     = 50
+	MaxQuery     = 1000
+)
+
+// MaxInspected bounds the tools that one call of inspect_tool describes.
+const MaxInspected = 50
+
+// Values of the detail argument of list_callable_tools, and of the format
+// argument of inspect_tool.
+const (
+	DetailNames      = "names"
+	DetailSignatures = "signatures"
+	FormatJSON       = "json"
+	FormatPython     = "python"
+)
+
 // Listed is one callable tool in a line, as lists and searches show it.
 type Listed struct {
 	// Name is the callable name.
@@ -182,4 +203,14 @@ type Listed struct {
 	Signature string `json:"signature"`
 	// Summary is the first sentence of its description; it may be empty.
 	Summary string `json:"description"`
+}
+
+// SearchResult is what a search found.
+type SearchResult struct {
+	// Tools are the best ones, the best first.
+	Tools []Listed `json:"tools"`
+	// Total counts the tools that match at all, Searched those that were
+	// looked at.
+	Total    int `json:"total"`
+	Searched int `json:"searched"`
 }

@@ -164,6 +164,21 @@ class Functions(ProgramTest):
             "{'tool_name': 'mcp__math__add'} {'tool_name': 'nope'} {}\n",
         )
 
+    def test_what_discovery_asks_the_host(self) -> None:
+        self.expect(
+            "print(list_callable_tools('math'), list_callable_tools(detail='signatures'), list_callable_tools({'server': 'math'}))\n"
+            "print(search_tools('add numbers'), await search_tools('add', limit=3, server='math'), search_tools({'query': 'x'}))\n"
+            "print(inspect_tool([add, 'math.add']), await inspect_tool(('x',), format='python'), inspect_tool({'tool_name': 'x', 'format': 'python'}))",
+            "{'server': 'math'} {'detail': 'signatures'} {'server': 'math'}\n"
+            "{'query': 'add numbers'} {'query': 'add', 'limit': 3, 'server': 'math'} {'query': 'x'}\n"
+            "{'tool_name': ['mcp__math__add', 'math.add']} {'tool_name': ['x'], 'format': 'python'} {'tool_name': 'x', 'format': 'python'}\n",
+        )
+
+    def test_what_the_host_answers_can_be_awaited(self) -> None:
+        source = "print(inspect_tool('a').upper(), (await inspect_tool('a')).upper(), list_callable_tools('x')[0], (await list_callable_tools('x'))[0])"
+        result = run(source, (), lambda name, _: "def a" if name == "inspect_tool" else ["first"])
+        self.assertEqual(result.output, b"DEF A DEF A first first\n")
+
     def test_blocking_functions_beside_running_calls(self) -> None:
         self.expect(
             "import asyncio, threading\nts = [asyncio.create_task(add(i, 0)) for i in range(30)]\nawait asyncio.sleep(0)\n"
