@@ -16,7 +16,7 @@ import (
 func newTools(streams Streams, version string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "tools",
-		Short: "List, search, show and call the tools of the configured servers",
+		Short: "List, search, show, call and export the tools of the configured servers",
 		Long: `Connects the configured servers and works with their tools, for people and
 scripts. Nothing is run in a sandbox.
 
@@ -33,6 +33,7 @@ such tool or server, 4 a server that was needed could not be reached,
 	}
 	cmd.AddCommand(
 		newToolsList(streams, version),
+		newToolsExport(streams, version),
 	)
 	return cmd
 }

@@ -12,8 +12,9 @@ import (
 //
 // The class or alias of the result is called ResultName(t). Where the server
 // declares no output schema and none was inferred, it is Any.
-func Stub(t Tool) string {
-	f := newFile(t)
+func Stub(t Tool) string { return newFile(t).text() }
+
+func (f *file) text() string {
 	used := map[string]bool{}
 	var body strings.Builder
 	for _, c := range f.classes {
@@ -23,7 +24,7 @@ func Stub(t Tool) string {
 	f.writeFunction(&body, used)
 
 	var b strings.Builder
-	b.WriteString("# " + printable(t.Callable, maxNameBytes) + ", typed after the schemas of its server.\n")
+	b.WriteString("# " + printable(f.tool.Callable, maxNameBytes) + ", typed after the schemas of its server.\n")
 	if f.hidesError() {
 		b.WriteString("from builtins import " + notImplemented + " as _" + notImplemented + "\n")
 	}
@@ -32,7 +33,7 @@ func Stub(t Tool) string {
 	} else if len(used) > 0 {
 		b.WriteString("from typing import " + strings.Join(slices.Sorted(maps.Keys(used)), ", ") + "\n")
 	}
-	b.WriteString("\n__all__ = [" + quote(f.resultName) + ", " + quote(t.Name) + "]\n")
+	b.WriteString("\n__all__ = [" + quote(f.resultName) + ", " + quote(f.tool.Name) + "]\n")
 	b.WriteString(body.String())
 	return b.String()
 }

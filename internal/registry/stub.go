@@ -99,3 +99,14 @@ func (r *Registry) serverStubs(arguments json.RawMessage) (json.RawMessage, erro
 	}
 	return append(out, '}'), nil
 }
+
+// PyServer is the Python identifier of a configured server; "" when there is
+// none of that name.
+func (r *Registry) PyServer(name string) string {
+	for _, v := range r.current.Load().views {
+		if v.Name() == name {
+			return v.part
+		}
+	}
+	return ""
+}
