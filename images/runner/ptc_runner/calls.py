@@ -20,7 +20,7 @@ from typing import Any, Deque, Dict, List, Optional
 from .errors import tool_error
 from .frames import EndOfInput, FrameReader, Payload, Truncated, frame, write_all
 
-_decode_text = json.JSONDecoder().raw_decode
+_scan: Any = json.JSONDecoder().scan_once  # type: ignore[attr-defined]
 _LARGE = 1 << 16
 _ID = re.compile(rb'"id"\s*:\s*(\d+)')
 
@@ -135,7 +135,6 @@ class Channel:
 
     async def call(self, tool: str, arguments: bytes) -> Any:
         """Call a tool with its arguments as JSON and return its value, or raise its error."""
-        self._check(tool, len(arguments))
         loop = asyncio.get_running_loop()
         future = loop.create_future()
         call = _Call(tool, arguments, loop, future)
@@ -148,7 +147,6 @@ class Channel:
 
     def call_blocking(self, tool: str, arguments: bytes) -> Any:
         """Do the same from code that cannot await; a running loop stands still meanwhile."""
-        self._check(tool, len(arguments))
         answer = _Answer()
         self._submit(_Call(tool, arguments, None, answer))
         try:
@@ -180,27 +178,29 @@ class Channel:
 
     def _submit(self, call: _Call) -> None:
         with self._lock:
-            self._check(call.tool, 0)  # the run may have ended just now
-            if not self._threaded:
-                self._find_reader(call.loop)
+            self._check(call.tool, len(call.arguments))
+            loop = call.loop
+            if not self._threaded and (loop is not self._watcher or loop is None or self._blocked is not None):
+                self._find_reader(loop)
             if len(self._open) < self._open_limit:
                 self._make(call)
             else:
                 self._waiting.append(call)
-            if call.loop is None:
+            if loop is None:
                 self._flush()
 
     def _make(self, call: _Call) -> None:
-        self._last_id += 1
-        call.number = self._last_id
-        self._open[self._last_id] = call
-        text = b'{"type":"call","id":%d,"tool":"%b","arguments":%b}'
-        self._outgoing.append(frame(text % (self._last_id, call.tool.encode(), call.arguments)))
+        self._last_id = number = call.number = self._last_id + 1
+        self._open[number] = call
+        text = b'{"type":"call","id":%d,"tool":"%b","arguments":%b}' % (number, call.tool.encode(), call.arguments)
+        outgoing = self._outgoing
+        outgoing.append(len(text).to_bytes(4, "big"))
+        outgoing.append(text)
         # A write costs more than all the rest of a call. A lone call is written
         # at once; of many, all that the loop makes in one turn go together.
         if len(self._open) == 1 or call.loop is not self._watcher or self._threaded or self._blocked:
             self._flush()
-        elif call.loop is not None and len(self._outgoing) == 1:
+        elif call.loop is not None and len(outgoing) == 2:
             call.loop.call_soon(self._flush)
 
     def _give_up(self, call: _Call) -> None:
@@ -213,7 +213,7 @@ class Channel:
     def _flush(self) -> None:
         with self._lock:
             if self._outgoing:
-                data = self._outgoing[0] if len(self._outgoing) == 1 else b"".join(self._outgoing)
+                data = b"".join(self._outgoing)
                 self._outgoing.clear()
                 write_all(self._out, data)
 
@@ -277,7 +277,7 @@ class Channel:
             return
         kind = message["type"]
         if kind == "result":
-            self._deliver(message["id"], message["value"], None)
+            self._deliver(message["id"], message["value"])
         elif kind == "error":
             self._deliver(message["id"], None, message)
         elif kind == "start":
@@ -294,7 +294,7 @@ class Channel:
         failure = {"message": f"the result cannot be read: {cause}", "kind": "invalid_result"}
         self._deliver(int(found[1]), None, failure)
 
-    def _deliver(self, number: int, value: Any, failure: Any) -> None:
+    def _deliver(self, number: int, value: Any, failure: Any = None) -> None:
         with self._lock:
             call = self._open.pop(number, None)
             while self._waiting and len(self._open) < self._open_limit:
@@ -303,7 +303,7 @@ class Channel:
                     self._make(following)
         if call is None:
             return
-        if isinstance(failure, dict):
+        if failure is not None and isinstance(failure, dict):
             failure = tool_error(
                 failure["message"], call.tool, failure["kind"], failure.get("retryable", False)
             )
@@ -318,13 +318,20 @@ class Channel:
 
 def _decode(payload: Payload) -> Any:
     if len(payload) < _LARGE or not gc.isenabled():
-        return _decode_text(str(payload, "utf-8"))[0]
+        return _parse(payload)
     # Everything decoded is kept, so looking for garbage meanwhile is in vain.
     gc.disable()
     try:
-        return _decode_text(str(payload, "utf-8"))[0]
+        return _parse(payload)
     finally:
         gc.enable()
+
+
+def _parse(payload: Payload) -> Any:
+    try:
+        return _scan(str(payload, "utf-8"), 0)[0]
+    except StopIteration:
+        raise ValueError("no JSON value") from None
 
 
 def _settle(future: Any, value: Any, failure: Optional[BaseException]) -> None:

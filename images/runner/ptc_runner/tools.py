@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import collections.abc
 import inspect
-from typing import TYPE_CHECKING, Any, Coroutine, Generator, NoReturn, Optional
+from typing import TYPE_CHECKING, Any, Callable, Generator, NoReturn, Optional
 
 from . import signature, stubs
 from .signature import Entry
@@ -22,30 +22,25 @@ class ToolCall(collections.abc.Coroutine):  # type: ignore[type-arg]
     Every other use is a forgotten ``await`` and says so.
     """
 
-    __slots__ = ("_tool", "_arguments", "_inner", "__weakref__")
+    # send and throw are the inner coroutine's own, which spares the steps of a
+    # task two calls each.
+    __slots__ = ("_tool", "_inner", "_awaited", "send", "throw", "__weakref__")
+    send: Any
+    throw: Any
 
     def __init__(self, tool: Tool, arguments: bytes) -> None:
         self._tool = tool
-        self._arguments = arguments
-        self._inner: Optional[Coroutine[Any, Any, Any]] = None
-
-    def _start(self) -> Coroutine[Any, Any, Any]:
-        if self._inner is None:
-            tool = self._tool
-            self._inner = tool._channel.call(tool.__name__, self._arguments)
-        return self._inner
+        self._inner: Any = tool._channel.call(tool.__name__, arguments)
+        self._awaited = False
+        self.send = self._inner.send
+        self.throw = self._inner.throw
 
     def __await__(self) -> Generator[Any, Any, Any]:
-        return self._start().__await__()
-
-    def send(self, value: Any) -> Any:
-        return self._start().send(value)
-
-    def throw(self, *error: Any) -> Any:
-        return self._start().throw(*error)
+        self._awaited = True
+        return self._inner.__await__()  # type: ignore[no-any-return]
 
     def close(self) -> None:
-        self._start().close()
+        self._inner.close()
 
     @property
     def __name__(self) -> str:  # type: ignore[override]
@@ -53,7 +48,11 @@ class ToolCall(collections.abc.Coroutine):  # type: ignore[type-arg]
 
     def warn_unless_awaited(self) -> None:
         """Say that the call was never made, once a run."""
-        if self._inner is None and self._tool._channel.in_own_process:
+        inner = self._inner
+        if self._awaited or inner.cr_frame is None or inspect.getcoroutinestate(inner) != inspect.CORO_CREATED:
+            return
+        inner.close()  # or Python would warn too
+        if self._tool._channel.in_own_process:
             name = self._tool.__name__
             text = f"{name}(...) was not awaited, so it was not called: write `await {name}(...)`"
             self._tool._notices.say_once("await", text)
@@ -89,9 +88,9 @@ class ToolCall(collections.abc.Coroutine):  # type: ignore[type-arg]
 
 
 class Tool:
-    """One callable tool. Thousands are made at the start of a run, so all else is computed on demand."""
+    """One callable tool. Thousands may be made at the start of a run, so all else is computed on demand."""
 
-    __slots__ = ("_entry", "_channel", "_notices", "__weakref__")
+    __slots__ = ("_entry", "_channel", "_notices", "_encode", "_known", "_required", "__weakref__")
 
     # How asyncio (to 3.13) and inspect (from 3.12) recognise coroutine functions.
     _is_coroutine = getattr(asyncio.coroutines, "_is_coroutine", None)
@@ -101,10 +100,20 @@ class Tool:
         self._entry = entry
         self._channel = channel
         self._notices = notices
+        self._encode: Optional[Callable[[Any], bytes]] = None
 
     def __call__(self, /, *args: Any, **kwargs: Any) -> ToolCall:
-        arguments = signature.bind(self._entry, args, kwargs)
-        return ToolCall(self, Converter("arguments", self._notices.say_once).encode(arguments))
+        encode = self._encode or self._prepare()
+        # The usual call needs no binding: keywords spelled like the parameters.
+        if args or not self._required <= kwargs.keys() <= self._known:
+            kwargs = signature.bind(self._entry, args, kwargs)
+        return ToolCall(self, encode(kwargs))
+
+    def _prepare(self) -> Callable[[Any], bytes]:
+        self._known = frozenset(self._entry["p"])
+        self._required = frozenset(self._entry.get("r", ()))
+        self._encode = Converter("arguments", self._notices.say_once).encode
+        return self._encode
 
     @property
     def __name__(self) -> str:

@@ -38,7 +38,24 @@ _PLAIN = frozenset({str, int, bool, type(None)})
 _ARRAYS = (list, tuple, range, collections.deque, collections.abc.KeysView, collections.abc.ValuesView)
 _AS_TEXT = (("decimal", "Decimal"), ("uuid", "UUID"))
 
-_encode = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", ":")).encode
+
+
+def _make_encoder() -> Callable[[Any], str]:
+    """Return the standard encoder without what it does anew for every value, where that is possible."""
+    usual = json.JSONEncoder(ensure_ascii=False, check_circular=False, separators=(",", ":"))
+    encoder: Any = json.encoder
+    try:
+        chunks = encoder.c_make_encoder(
+            None, usual.default, encoder.encode_basestring, None, ":", ",", False, False, True
+        )
+        if "".join(chunks({"a": ["\u00e9", 1, None]}, 0)) != '{"a":["\u00e9",1,null]}':
+            return usual.encode
+    except (AttributeError, TypeError):
+        return usual.encode  # an interpreter that makes it differently
+    return lambda value: "".join(chunks(value, 0))
+
+
+_encode = _make_encoder()
 
 
 class Converter:
