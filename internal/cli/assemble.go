@@ -32,6 +32,7 @@ type app struct {
 	logger    *slog.Logger
 	imports   *importing // nil where nothing is imported
 	sessions  *sessions
+	signIns   *signIns
 	registry  *registry.Registry
 	backends  []sandbox.Backend
 	selection *selection
@@ -45,22 +46,20 @@ func assemble(cfg *config.Config, version string, logger *slog.Logger) (*app, er
 	if err != nil {
 		return nil, &exitError{exitUsage, err}
 	}
-	a := &app{config: cfg, imports: importing, logger: logger, backends: backends(cfg, logger)}
+	a := &app{config: cfg, signIns: &signIns{}, imports: importing, logger: logger, backends: backends(cfg, logger)}
+	for _, s := range cfg.Servers {
+		if _, err := rootCAs(s); err != nil {
+			return nil, err
+		}
+	}
 	if importing != nil {
 		a.logImports(imports.Set{}, *importing.latest.Load())
 	}
 	a.sessions = newSessions(func(s config.Server) *downstream.Session {
-		return downstream.New(downstream.Config{
-			Name: s.Name, Transport: string(s.Transport),
-			Command: s.Command, Args: s.Args, Env: s.Env, Cwd: s.Cwd,
-			AllowTools: s.AllowTools, BlockTools: s.BlockTools,
-			URL: s.URL, Headers: s.Headers,
-			ConnectTimeout: seconds(s.ConnectTimeoutSeconds),
-			ListTimeout:    seconds(s.ListTimeoutSeconds),
-			MaxResultBytes: int64(cfg.Execution.MaxToolResultBytes),
-			ClientVersion:  version,
-			Logger:         logger,
-		})
+		reached := reach(s, version, logger)
+		reached.MaxResultBytes = int64(cfg.Execution.MaxToolResultBytes)
+		reached.Credentials = a.credentials(s, reached.RootCAs, version)
+		return downstream.New(reached)
 	})
 	a.registry, err = registry.New(nil, registry.Options{
 		Allow: cfg.Tools.Allow, Block: cfg.Tools.Block, Direct: cfg.Tools.Direct,
@@ -142,7 +141,7 @@ func (a *app) connect() { a.sessions.start() }
 // close ends all servers, at the same time, and waits until the sandboxes are
 // removed.
 func (a *app) close() error {
-	closers := []io.Closer{a.sandboxes, a.sessions}
+	closers := []io.Closer{a.sandboxes, a.sessions, a.signIns}
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()
 	errs := make([]error, len(closers))

@@ -67,6 +67,8 @@ functions, and returns only what the program prints.`,
 		newServe(streams, version),
 		newRun(streams, version),
 		newDoctor(streams, version),
+		newLogin(streams, version),
+		newLogout(streams, version),
 		newTools(streams, version),
 		newVersion(streams, version),
 	)

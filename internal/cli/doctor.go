@@ -71,6 +71,7 @@ func diagnose(ctx context.Context, streams Streams, version string, options doct
 			a.registry.Prepare(ctx, "")
 			return a.registry.Servers()
 		}
+		subject.Account = a.account
 		for _, s := range a.sessions.all() {
 			subject.Sessions = append(subject.Sessions, s)
 		}

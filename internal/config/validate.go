@@ -180,7 +180,7 @@ func (v *validator) program(key, value string) {
 // literal checks that nobody relies on variables where there are none.
 func (v *validator) literal(key, value string) bool {
 	if strings.Contains(value, "${") {
-		v.add(key, "variables stand only in a server's command, args, env, cwd, url and headers")
+		v.add(key, "variables stand only in a server's command, args, env, cwd, url, headers, headers_command, auth and ca_file")
 		return false
 	}
 	return true

@@ -28,6 +28,10 @@ func (v *validator) servers(servers []Server) {
 		v.headers(server.Headers, path+".headers")
 		v.toolNames(server.AllowTools, path+".allow_tools")
 		v.toolNames(server.BlockTools, path+".block_tools")
+		v.authentication(server, path)
+		if v.has(path + ".max_concurrent_calls") {
+			v.count(path+".max_concurrent_calls", server.MaxConcurrentCalls, 1, 10_000)
+		}
 		v.seconds(path+".connect_timeout_seconds", server.ConnectTimeoutSeconds)
 		v.seconds(path+".list_timeout_seconds", server.ListTimeoutSeconds)
 	}
@@ -77,7 +81,7 @@ func (v *validator) transport(server *Server, path string) {
 	var wants, others []string
 	switch server.Transport {
 	case Stdio:
-		wants, others = []string{"command"}, []string{"url", "headers"}
+		wants, others = []string{"command"}, []string{"url", "headers", "headers_command", "headers_cache_seconds", "auth", "ca_file"}
 	case HTTP, SSE:
 		wants, others = []string{"url"}, []string{"command", "args", "env", "cwd"}
 	}

@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/ptc-mcp/ptc-mcp/internal/config"
+	"github.com/ptc-mcp/ptc-mcp/internal/credentials"
 	"github.com/ptc-mcp/ptc-mcp/internal/downstream"
 	"github.com/ptc-mcp/ptc-mcp/internal/executor"
 	"github.com/ptc-mcp/ptc-mcp/internal/imports"
@@ -50,6 +51,8 @@ type Finding struct {
 	Remedy string `json:"remedy,omitempty"`
 	// Server holds the measures of a server.
 	Server *ServerMeasures `json:"server,omitempty"`
+	// SignIn is how one stands with a server that wants OAuth.
+	SignIn *SignIn `json:"sign_in,omitempty"`
 }
 
 // ServerMeasures are what a finding about a server has measured.
@@ -113,6 +116,10 @@ type Subject struct {
 	// them.
 	Sessions []Session
 	Callable func() []tool.Server
+
+	// Account gives what came of signing in to a server; nil where that is not
+	// how it is reached.
+	Account func(ctx context.Context, server string) (*credentials.Account, error)
 
 	// Logger receives what is not a finding; nil discards it.
 	Logger *slog.Logger

@@ -39,7 +39,9 @@ func examineServers(ctx context.Context, s Subject) []Finding {
 	}
 	findings := make([]Finding, len(s.Sessions))
 	for i, session := range s.Sessions {
-		findings[i] = server(session.Status(), s.Config.Servers[i], callable[session.Name()].Tools)
+		status := session.Status()
+		findings[i] = server(status, s.Config.Servers[i], callable[session.Name()].Tools)
+		signIn(ctx, s, session.Name(), status.Err, &findings[i])
 	}
 	return findings
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/x509"
 	"log/slog"
+	"net/http"
 	"slices"
 	"time"
 )
@@ -31,6 +32,9 @@ type Config struct {
 	URL     string
 	Headers map[string]string
 
+	// Credentials authenticate the requests; nil means that Headers do, or that
+	// nobody asks.
+	Credentials Credentials
 	// RootCAs are who may vouch for an https server; nil means the system's.
 	RootCAs *x509.CertPool
 
@@ -53,6 +57,21 @@ type Config struct {
 	// Logger receives what happens to the session, and at debug level what
 	// the server logs. Nil discards.
 	Logger *slog.Logger
+}
+
+// Credentials say to an http or sse server who we are.
+type Credentials interface {
+	// Header returns what a request is to carry beside, and over, the
+	// configured headers. An error ends the connection.
+	Header(ctx context.Context) (http.Header, error)
+	// Refused is told that a request that carried sent was answered with 401
+	// or 403 and the given header. again says that Header has something better
+	// now. err, if not nil, says what the user can do; with 401 it ends the
+	// connection.
+	Refused(ctx context.Context, sent http.Header, status int, answer http.Header) (again bool, err error)
+	// Renewed returns when there may be better credentials than those that
+	// failed last, or when ctx has ended.
+	Renewed(ctx context.Context)
 }
 
 const (

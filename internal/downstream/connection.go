@@ -85,7 +85,8 @@ func dial(ctx context.Context, config Config, stderr *lastLines, offersChanged f
 			err = got.err
 		}
 		err = c.explain(ctx, "handshake", err)
-		if c.lost() != nil {
+		var unauthenticated *unauthenticatedError
+		if c.lost() != nil && !errors.As(err, &unauthenticated) {
 			err = fmt.Errorf("%w: %w", errDied, err)
 		}
 		c.link.close()
@@ -93,7 +94,7 @@ func dial(ctx context.Context, config Config, stderr *lastLines, offersChanged f
 	}
 	c.info = info
 	c.used()
-	c.follow()
+	c.follow() //nolint:contextcheck // for as long as the connection, which outlives ctx
 	return c, nil
 }
 

@@ -27,10 +27,10 @@ func inherited() []string {
 	}
 }
 
-// environment is what a stdio server starts with: the minimal environment,
+// Environment is what a stdio server starts with: the minimal environment,
 // overlaid with own. A value of ours that begins with "()" is a shell function
 // and is left out.
-func environment(own map[string]string) []string {
+func Environment(own map[string]string) []string {
 	vars := make(map[string]string)
 	for _, name := range inherited() {
 		if value, ok := os.LookupEnv(name); ok && !strings.HasPrefix(value, "()") {

@@ -42,6 +42,13 @@ func rootCause(err error) error {
 	return err
 }
 
+// unauthenticatedError is the cause when there are no credentials that the
+// server takes.
+type unauthenticatedError struct{ cause error }
+
+func (e *unauthenticatedError) Error() string { return e.cause.Error() }
+func (e *unauthenticatedError) Unwrap() error { return e.cause }
+
 // TooLargeError means that the server's answer was over the size limit. The
 // answer was discarded while it was read; the session goes on.
 type TooLargeError struct {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"mime"
 	"net"
 	"net/http"
@@ -106,10 +107,54 @@ func (e *httpEndpoint) negotiated() string {
 
 func (e *httpEndpoint) modern() bool { return mcp.IsModernProtocol(e.negotiated()) }
 
-// do sends one HTTP request. The configured headers win over all others but
-// those of the protocol's framing. An error is ErrDown when no connection
-// could be made, else ErrLost or ctx's.
+// do sends one HTTP request, and once more if it is refused and there are better
+// credentials. An error is ErrDown when no connection could be made or the
+// credentials do not do, else ErrLost or ctx's.
 func (e *httpEndpoint) do(ctx context.Context, method, target string, body []byte, header http.Header) (*http.Response, error) {
+	credentials := e.config.Credentials
+	if credentials == nil {
+		return e.once(ctx, method, target, body, header, nil)
+	}
+	for again := true; ; {
+		sent, err := credentials.Header(ctx)
+		if err != nil {
+			return nil, e.unauthenticated(ctx, err)
+		}
+		resp, err := e.once(ctx, method, target, body, header, sent)
+		if err != nil || resp.StatusCode != http.StatusUnauthorized && resp.StatusCode != http.StatusForbidden {
+			return resp, err
+		}
+		better, err := credentials.Refused(ctx, sent, resp.StatusCode, resp.Header)
+		switch {
+		case better && again:
+			again = false
+			_, _ = io.Copy(io.Discard, io.LimitReader(resp.Body, maxErrorBody))
+			resp.Body.Close()
+		case err == nil:
+			return resp, nil
+		case resp.StatusCode == http.StatusUnauthorized:
+			resp.Body.Close()
+			return nil, e.unauthenticated(ctx, err)
+		default:
+			resp.Body.Close()
+			return nil, err
+		}
+	}
+}
+
+// unauthenticated ends the connection: without credentials that the server
+// takes, every request fails alike.
+func (e *httpEndpoint) unauthenticated(ctx context.Context, err error) error {
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	e.fail(&unauthenticatedError{err})
+	return brokenError(ErrDown, err)
+}
+
+// once sends one HTTP request. Credentials win over the configured headers,
+// which win over all others but those of the protocol's framing.
+func (e *httpEndpoint) once(ctx context.Context, method, target string, body []byte, header, credentials http.Header) (*http.Response, error) {
 	req, err := http.NewRequestWithContext(ctx, method, target, bytes.NewReader(body))
 	if err != nil {
 		return nil, err
@@ -128,6 +173,7 @@ func (e *httpEndpoint) do(ctx context.Context, method, target string, body []byt
 		}
 		req.Header.Set(name, value)
 	}
+	maps.Copy(req.Header, credentials)
 	resp, err := e.client.Do(req)
 	if err != nil {
 		return nil, transportError(ctx, err)

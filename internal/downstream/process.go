@@ -44,7 +44,7 @@ func startProcess(config Config, stderr *lastLines) (*process, error) {
 		return nil, fmt.Errorf("command %q: %w (give its full path, or set PATH in the server's env)", config.Command, errors.Unwrap(err))
 	}
 	cmd := exec.Command(path, config.Args...) //nolint:noctx // ended by stop, as a whole tree
-	cmd.Env = environment(config.Env)
+	cmd.Env = Environment(config.Env)
 	cmd.Dir = config.Cwd
 	cmd.SysProcAttr = processAttributes()
 

@@ -255,11 +255,20 @@ func (s *Session) run() {
 		}
 		delay := pause.NextBackOff()
 		s.config.Logger.Debug("reconnecting", "in", delay)
-		if !wait(s.ctx, delay) {
-			break
-		}
+		s.pause(delay)
 	}
 	s.down(s.end())
+}
+
+// pause waits before the next attempt, or until the user has signed in.
+func (s *Session) pause(delay time.Duration) {
+	ctx, cancel := context.WithTimeout(s.ctx, delay)
+	defer cancel()
+	if s.config.Credentials != nil {
+		s.config.Credentials.Renewed(ctx)
+		return
+	}
+	<-ctx.Done()
 }
 
 // connect makes one attempt and, if it succeeds, stays until the connection is
