@@ -30,6 +30,12 @@ func Command(python string) []string {
 	return []string{python, "-I", "-S", "-B", "-c", bundle()}
 }
 
+// Stages returns the same as two source texts for an interpreter that boots
+// once and is copied then: load imports the runner, serve starts it.
+func Stages() (load, serve string) {
+	return bundled("load"), "import ptc_runner.session\nptc_runner.session.main(" + strconv.QuoteToASCII(Hash()) + ")\n"
+}
+
 // Hash returns the first 16 hex digits of the SHA-256 of the runner's source.
 // The runner says it in its hello frame, and an image with a precompiled copy
 // keeps it in /opt/ptc-mcp/runner-<hash>.
@@ -48,18 +54,20 @@ var hash = sync.OnceValue(func() string {
 	return hex.EncodeToString(digest.Sum(nil))[:16]
 })
 
-// bundle is the loader followed by one call of its boot function.
-var bundle = sync.OnceValue(func() string {
+var bundle = sync.OnceValue(func() string { return bundled("boot") })
+
+// bundled is the loader followed by one call of a function of it.
+func bundled(function string) string {
 	var b strings.Builder
 	b.WriteString(read("loader.py"))
-	b.WriteString("\n\nboot(\n    " + strconv.QuoteToASCII(Hash()) + ",\n    {\n")
+	b.WriteString("\n\n" + function + "(\n    " + strconv.QuoteToASCII(Hash()) + ",\n    {\n")
 	for _, m := range modules() {
 		// Go's ASCII quoting is valid Python.
 		b.WriteString("        " + strconv.QuoteToASCII(m.name) + ": " + strconv.QuoteToASCII(m.source) + ",\n")
 	}
 	b.WriteString("    },\n)\n")
 	return b.String()
-})
+}
 
 // module is one file of the package.
 type module struct{ file, name, source string }

@@ -1,6 +1,6 @@
 """The bundle's first lines: they import the runner from text, or from the image.
 
-``embed.go`` appends one call of boot with the hash and the sources.
+``embed.go`` appends a call of load or boot with the hash and the sources.
 """
 
 import os
@@ -9,6 +9,13 @@ import types
 
 
 def boot(runner_hash, sources):
+    """Serve the channel. Does not return."""
+    load(runner_hash, sources)
+    sys.modules["ptc_runner.session"].main(runner_hash)
+
+
+def load(runner_hash, sources):
+    """Import the runner, and start nothing."""
     prepared = "/opt/ptc-mcp/runner-" + runner_hash
     if os.path.isdir(prepared):
         sys.path.insert(0, prepared)
@@ -20,7 +27,6 @@ def boot(runner_hash, sources):
         del sys.path[0]
     else:
         del sys.meta_path[0]
-    ptc_runner.session.main(runner_hash)
 
 
 class Sources:

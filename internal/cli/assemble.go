@@ -100,7 +100,9 @@ func backends(cfg *config.Config, logger *slog.Logger) []sandbox.Backend {
 	case "darwin":
 		list = append(list, seatbelt.New(seatbelt.Config{Python: cfg.Python.Path, Logger: logger}))
 	case "linux":
-		list = append(list, native.New(native.Config{Python: cfg.Python.Path, Logger: logger}))
+		list = append(list, native.New(native.Config{
+			Python: cfg.Python.Path, NoZygote: !cfg.Native.Zygote, Logger: logger,
+		}))
 	}
 	return append(list, unconfined.New(unconfined.Config{Python: cfg.Python.Path, Logger: logger}))
 }

@@ -20,6 +20,7 @@ type Config struct {
 	Execution Execution `yaml:"execution"`
 	Docker    Docker    `yaml:"docker"`
 	Python    Python    `yaml:"python"`
+	Native    Native    `yaml:"native"`
 }
 
 // Transport is how a server is reached.
@@ -160,6 +161,13 @@ type Python struct {
 	Path string `yaml:"path"`
 }
 
+// Native is used by the native sandbox only.
+type Native struct {
+	// Zygote boots Python once and forks it for every run, where otherwise it
+	// is booted for each.
+	Zygote bool `yaml:"zygote"`
+}
+
 // Default returns the configuration of an empty file.
 func Default() *Config {
 	return &Config{
@@ -184,6 +192,7 @@ func Default() *Config {
 			Image: "python:3.12-slim",
 			Pull:  "missing",
 		},
+		Native: Native{Zygote: true},
 	}
 }
 

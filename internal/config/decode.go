@@ -64,6 +64,8 @@ func (d *decoder) value(node *yaml.Node, target reflect.Value, path string) {
 		if d.collection(node, yaml.MappingNode, at, path) {
 			d.texts(node, target, path)
 		}
+	case reflect.Bool:
+		d.truth(node, target, at, path)
 	case reflect.Float64:
 		d.number(node, target, at, path)
 	case reflect.Int, reflect.Int64:
@@ -209,6 +211,15 @@ func (d *decoder) word(node *yaml.Node, target reflect.Value, words []string, at
 	default:
 		d.problems.add(at, path, "unknown value %s; %s", quote(text), choices(text, words))
 	}
+}
+
+func (d *decoder) truth(node *yaml.Node, target reflect.Value, at position, path string) {
+	var truth bool
+	if !plain(node, "!!bool") || node.Decode(&truth) != nil {
+		d.problems.add(at, path, "wants true or false, not %s", describe(node))
+		return
+	}
+	target.SetBool(truth)
 }
 
 func (d *decoder) number(node *yaml.Node, target reflect.Value, at position, path string) {

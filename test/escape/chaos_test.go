@@ -165,10 +165,18 @@ func killContainer(t *testing.T, engine *client.Client, pid int) {
 	}
 }
 
-// killSupervisor kills the first process of a sandbox of a server.
+// killSupervisor kills a process of a run of a server: its first or the
+// program's; or, now and then, the supervisor of all or the zygote.
 func killSupervisor(t *testing.T, pid int) {
-	for _, supervisor := range supervisors(t, pid) {
-		if number, err := strconv.Atoi(supervisor); err == nil {
+	victims := forked(t, pid)
+	if len(victims) == 0 || rand.IntN(4) == 0 {
+		victims = supervisors(t, pid)
+	}
+	if len(victims) > 0 && rand.IntN(2) == 0 {
+		victims = append(children(t, victims[0]), victims...)
+	}
+	for _, victim := range victims {
+		if number, err := strconv.Atoi(victim); err == nil {
 			_ = syscall.Kill(number, syscall.SIGKILL) // it may just have ended
 			return
 		}

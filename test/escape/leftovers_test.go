@@ -37,7 +37,8 @@ func waitUntilNone(t *testing.T, leftovers func(*testing.T) []string) {
 }
 
 // nativeLeftovers lists what this process's native sandboxes have left while
-// their backend lives, which keeps one supervisor ready for the next start.
+// their backend lives, which keeps one supervisor: the zygote's, or one that is
+// ready for the next start.
 func nativeLeftovers(t *testing.T) []string {
 	t.Helper()
 	var list []string
@@ -50,8 +51,13 @@ func nativeLeftovers(t *testing.T) []string {
 		list = slices.Concat(slices.Collect(maps.Keys(names)), processes)
 	}
 	for _, pid := range processes {
-		if below := children(t, pid); len(below) > 0 {
-			list = append(list, "processes "+strings.Join(below, " ")+" in a sandbox")
+		for _, below := range children(t, pid) {
+			if !isZygote(below) {
+				list = append(list, "process "+below+" in a sandbox")
+			}
+			for _, run := range children(t, below) {
+				list = append(list, "process "+run+" of a run")
+			}
 		}
 	}
 	return list
@@ -92,6 +98,24 @@ func supervisors(t *testing.T, pid int) []string {
 		command, err := os.ReadFile("/proc/" + child + "/cmdline")
 		if err == nil && strings.HasPrefix(string(command), "ptc-mcp-sandbox\x00") {
 			list = append(list, child)
+		}
+	}
+	return list
+}
+
+// isZygote says whether a process is the one that runs are forked from.
+func isZygote(pid string) bool {
+	command, err := os.ReadFile("/proc/" + pid + "/cmdline")
+	return err == nil && strings.Contains(string(command), "The zygote:")
+}
+
+// forked lists the first processes of runs of a zygote below a process.
+func forked(t *testing.T, pid int) []string {
+	t.Helper()
+	var list []string
+	for _, supervisor := range supervisors(t, pid) {
+		for _, child := range children(t, supervisor) {
+			list = append(list, children(t, child)...)
 		}
 	}
 	return list

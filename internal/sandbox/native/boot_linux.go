@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"os/exec"
+	"slices"
 
 	"github.com/ptc-mcp/ptc-mcp/internal/sandbox"
 )
@@ -29,6 +30,11 @@ func (b *backend) launch(ctx context.Context, state *machineState, spec sandbox.
 // boot makes the cgroups, the streams and a supervisor in its namespaces, which
 // builds the root and waits for a plan. On failure nothing is left.
 func (b *backend) boot(state *machineState) (*instance, error) {
+	return b.bootFor(state, nil)
+}
+
+// bootFor does so for a zygote too, if there is a socket for its requests.
+func (b *backend) bootFor(state *machineState, requests *os.File) (*instance, error) {
 	group, err := state.newGroup()
 	if err != nil {
 		return nil, err
@@ -37,7 +43,7 @@ func (b *backend) boot(state *machineState) (*instance, error) {
 	defer files.closeAll()
 	i, err := newInstance(b.logger, group, files)
 	if err == nil {
-		err = b.startSupervisor(i, state, files)
+		err = b.startSupervisor(i, state, files, requests)
 	}
 	if err != nil {
 		i.discard()
@@ -47,16 +53,21 @@ func (b *backend) boot(state *machineState) (*instance, error) {
 	b.running.Go(i.watch)
 	// It fits into the socket. Not being able to send means that the supervisor
 	// has died: began says so.
-	_ = json.NewEncoder(i.control).Encode(state.rootPlan())
+	_ = json.NewEncoder(i.control).Encode(state.rootPlan(requests != nil))
 	return i, nil
 }
 
-func (b *backend) startSupervisor(i *instance, state *machineState, files *fileSet) error {
+func (b *backend) startSupervisor(i *instance, state *machineState, files *fileSet, requests *os.File) error {
 	trees, err := state.openTrees(files)
 	if err != nil {
 		return explainHere(err)
 	}
+	extra := append([]*os.File{i.theirControl}, trees...)
 	attributes := state.user.attributes()
+	if requests != nil {
+		extra = append(extra, requests)
+		attributes.AmbientCaps = slices.Concat(attributes.AmbientCaps, zygoteCapabilities)
+	}
 	folder, err := i.group.open()
 	if err != nil {
 		return err
@@ -65,7 +76,7 @@ func (b *backend) startSupervisor(i *instance, state *machineState, files *fileS
 		files.add(folder)
 		attributes.UseCgroupFD, attributes.CgroupFD = true, int(folder.Fd())
 	}
-	i.process = &exec.Cmd{
+	process := &exec.Cmd{
 		Path: "/proc/self/exe", // this binary, even when its file is replaced
 		Args: []string{supervisorName},
 		// A single processor's worth of threads; and so the Go runtime has no
@@ -75,12 +86,13 @@ func (b *backend) startSupervisor(i *instance, state *machineState, files *fileS
 		Stdin:       i.theirInput,
 		Stdout:      i.theirChannel,
 		Stderr:      i.theirOutput,
-		ExtraFiles:  append([]*os.File{i.theirControl}, trees...),
+		ExtraFiles:  extra,
 		SysProcAttr: attributes,
 	}
-	if err := i.group.start(i.process.Start); err != nil {
+	if err := i.group.start(process.Start); err != nil {
 		return explainExec(err)
 	}
+	i.first = startedFirst{process}
 	return nil
 }
 
@@ -133,6 +145,9 @@ func (b *backend) rehearse(state *machineState, h hierarchy) error {
 		return err
 	}
 	defer g.remove(b.logger)
+	if err := g.start(func() error { return nil }); err != nil {
+		return err
+	}
 	return g.limit(withDefaults(sandbox.Spec{}))
 }
 
@@ -141,20 +156,26 @@ func (b *backend) rehearse(state *machineState, h hierarchy) error {
 func (i *instance) begin(ctx context.Context, spec sandbox.Spec, p *plan) error {
 	err := i.group.limit(spec)
 	if err == nil {
-		stop := context.AfterFunc(ctx, func() { _ = i.Close() })
-		_ = json.NewEncoder(i.control).Encode(p)
-		if err = <-i.began; err != nil {
-			err = explainHere(err)
-		}
-		if !stop() {
-			err = ctx.Err()
-		}
+		err = i.tell(ctx, p)
 	}
 	if err != nil {
 		i.abandon()
-		return err
 	}
-	return nil
+	return err
+}
+
+// tell sends a booted supervisor its plan and returns when it has done it.
+func (i *instance) tell(ctx context.Context, p *plan) error {
+	stop := context.AfterFunc(ctx, func() { _ = i.Close() })
+	_ = json.NewEncoder(i.control).Encode(p)
+	err := <-i.began
+	if err != nil {
+		err = explainHere(err)
+	}
+	if !stop() {
+		err = ctx.Err()
+	}
+	return err
 }
 
 // abandon ends a sandbox that nobody will use.

@@ -68,7 +68,6 @@ type member struct {
 // create makes the folders of one sandbox, without limits yet.
 func (hs hierarchies) create(name string) (*group, error) {
 	g := &group{}
-	var tasks []string
 	for _, h := range hs {
 		m := member{hierarchy: h, path: filepath.Join(h.dir, name)}
 		if err := os.Mkdir(m.path, 0o755); err != nil {
@@ -76,19 +75,19 @@ func (hs hierarchies) create(name string) (*group, error) {
 			return nil, fmt.Errorf("cgroup: %w", err)
 		}
 		g.members = append(g.members, m)
-		if !h.unified {
-			tasks = append(tasks, filepath.Join(m.path, "tasks"))
-		}
-	}
-	if len(tasks) == 0 {
-		return g, nil
-	}
-	var err error
-	if g.launcher, err = newLauncher(tasks); err != nil {
-		g.remove(nil)
-		return nil, fmt.Errorf("cgroup: %w", err)
 	}
 	return g, nil
+}
+
+// tasks lists the files by which a thread enters the folders of version 1.
+func (g *group) tasks() []string {
+	var files []string
+	for _, m := range g.members {
+		if !m.unified {
+			files = append(files, filepath.Join(m.path, "tasks"))
+		}
+	}
+	return files
 }
 
 // limit sets the limits of one sandbox.
@@ -120,9 +119,15 @@ func (g *group) open() (*os.File, error) {
 // start runs a function that makes a process, so that it is born in the
 // folders of version 1.
 func (g *group) start(f func() error) error {
-	if g.launcher == nil {
+	tasks := g.tasks()
+	if len(tasks) == 0 {
 		return f()
 	}
+	launcher, err := newLauncher(tasks)
+	if err != nil {
+		return fmt.Errorf("cgroup: %w", err)
+	}
+	g.launcher = launcher
 	return g.launcher.run(f)
 }
 

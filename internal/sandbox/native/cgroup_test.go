@@ -190,7 +190,7 @@ func TestASandboxIsBornInItsCgroups(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = i.Close() })
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", i.(*instance).process.Process.Pid))
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", firstPid(t, i.(*instance))))
 	if err != nil {
 		t.Fatal(err)
 	}

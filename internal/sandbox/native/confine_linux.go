@@ -15,6 +15,10 @@ import (
 // them.
 var setupCapabilities = []uintptr{unix.CAP_SYS_ADMIN, unix.CAP_SETPCAP}
 
+// zygoteCapabilities are what a zygote and its supervisor have beside: to enter
+// mount namespaces, which count in the same namespace only.
+var zygoteCapabilities = []uintptr{unix.CAP_SYS_CHROOT}
+
 // confine gives up every right that building the root needed, for the
 // supervisor and for what it starts: limits, processors, capabilities, Landlock,
 // filter.
@@ -68,28 +72,36 @@ func dropBoundingSet() error {
 	}
 }
 
-// restrictPaths lets Landlock, where the kernel has it, say once more what the
-// mounts say: read everywhere, write to the scratch folder only. Landlock also
-// closes TCP, and the signals and abstract sockets of processes outside.
+// restrictPaths puts the rules of pathRules on this thread and its child.
 func restrictPaths() error {
-	// For this thread and its child. The library's own way of reaching all
-	// threads needs /proc in programs built with cgo.
-	rules, flags, err := landlock.V11.BestEffort().NewRulesetFD(
-		landlock.RODirs("/"),
-		landlock.RWDirs(scratchDir).WithRefer(),
-		landlock.RWFiles("/dev/null", "/dev/zero"),
-	)
-	if err != nil {
-		return failedStep("make Landlock rules", err)
-	}
-	if rules < 0 {
-		return nil // this kernel has none
+	rules, flags, err := pathRules()
+	if err != nil || rules < 0 {
+		return err
 	}
 	defer func() { _ = unix.Close(rules) }()
 	if _, _, errno := unix.Syscall(unix.SYS_LANDLOCK_RESTRICT_SELF, uintptr(rules), uintptr(flags), 0); errno != 0 {
 		return failedStep("restrict paths by Landlock", errno)
 	}
 	return nil
+}
+
+// pathRules lets Landlock, where the kernel has it, say once more what the
+// mounts say: read everywhere, write to the scratch folder only. Landlock also
+// closes TCP, and the signals and abstract sockets of processes outside. It
+// returns -1 where the kernel has none.
+//
+// The library's own way of reaching all threads needs /proc in programs built
+// with cgo; so the rules are put on single threads.
+func pathRules() (rules int, flags uint32, err error) {
+	rules, flags, err = landlock.V11.BestEffort().NewRulesetFD(
+		landlock.RODirs("/"),
+		landlock.RWDirs(scratchDir).WithRefer(),
+		landlock.RWFiles("/dev/null", "/dev/zero"),
+	)
+	if err != nil {
+		return -1, 0, failedStep("make Landlock rules", err)
+	}
+	return rules, flags, nil
 }
 
 // dropCapabilities empties every set: of every thread where the Go runtime

@@ -3,6 +3,7 @@
 package native
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -16,9 +17,35 @@ import (
 )
 
 func TestTheBackendKeepsTheContract(t *testing.T) {
-	sandboxtest.Run(t, func(t *testing.T, program string) sandbox.Backend {
-		return newTestBackend(t, program)
-	}, sandboxtest.Options{Leftovers: leftovers})
+	t.Run("with a zygote", func(t *testing.T) {
+		sandboxtest.Run(t, func(t *testing.T, program string) sandbox.Backend {
+			return zygoteRequired{t, newTestBackend(t, program)}
+		}, sandboxtest.Options{Leftovers: leftovers})
+	})
+	t.Run("without", func(t *testing.T) {
+		sandboxtest.Run(t, func(t *testing.T, program string) sandbox.Backend {
+			return newPlainBackend(t, program)
+		}, sandboxtest.Options{Leftovers: leftovers})
+	})
+}
+
+// zygoteRequired fails the test when a sandbox is not forked from a zygote.
+type zygoteRequired struct {
+	t *testing.T
+	*backend
+}
+
+func (r zygoteRequired) Start(ctx context.Context, spec sandbox.Spec) (sandbox.Instance, error) {
+	i, err := r.backend.Start(ctx, spec)
+	if err == nil && !isForked(i) {
+		r.t.Error("a sandbox was started without the zygote")
+	}
+	return i, err
+}
+
+func isForked(i sandbox.Instance) bool {
+	_, ok := i.(*instance).first.(forkedFirst)
+	return ok
 }
 
 // leftovers lists cgroups of this process and its child processes.

@@ -158,6 +158,29 @@ print(sorted(os.listdir("/dev")), os.getcwd(), os.listdir("."), os.getuid(), os.
 	}
 }
 
+func TestTheHostsRootIsNotBeneathTheSandboxs(t *testing.T) {
+	for name, b := range map[string]*backend{"forked": newTestBackend(t, stubborn), "plain": newPlainBackend(t, stubborn)} {
+		i, err := b.Start(t.Context(), sandbox.Spec{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = i.Close() })
+		text, err := os.ReadFile(fmt.Sprintf("/proc/%d/mountinfo", firstPid(t, i.(*instance))))
+		if err != nil {
+			t.Fatal(err)
+		}
+		var roots []string
+		for line := range strings.Lines(string(text)) {
+			if fields := strings.Fields(line); fields[4] == "/" {
+				roots = append(roots, line)
+			}
+		}
+		if len(roots) != 1 {
+			t.Errorf("%s: mounted at /: %q", name, roots)
+		}
+	}
+}
+
 func TestTheStandardLibraryWorksInside(t *testing.T) {
 	program := `
 import asyncio, bz2, concurrent.futures, csv, ctypes, datetime, decimal, hashlib, json, lzma, os, random, re, shutil

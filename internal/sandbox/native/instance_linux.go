@@ -7,7 +7,6 @@ import (
 	"io"
 	"log/slog"
 	"os"
-	"os/exec"
 	"sync/atomic"
 	"syscall"
 
@@ -27,23 +26,23 @@ const pipeBytes = 1 << 20
 type instance struct {
 	logger  *slog.Logger
 	group   *group
-	process *exec.Cmd // the supervisor
+	first   first
 	control *os.File
 	input   *os.File // to the runner
 	channel *source
 	output  *source
 
-	// The supervisor's ends, closed here once it has them.
+	// The sandbox's ends, closed here once it has them.
 	theirInput, theirChannel, theirOutput, theirControl *os.File
 
 	closed atomic.Bool
-	began  chan error    // the supervisor's first word: nil, or what failed
+	began  chan error    // the sandbox's first word: nil, or what failed
 	ended  chan struct{} // status and err are final
 	status sandbox.ExitStatus
 	err    error
 }
 
-// newInstance makes the streams; the supervisor's ends go to files. On failure
+// newInstance makes the streams; the sandbox's ends go to files. On failure
 // it returns those it has made.
 func newInstance(logger *slog.Logger, group *group, files *fileSet) (*instance, error) {
 	i := &instance{logger: logger, group: group, began: make(chan error, 1), ended: make(chan struct{})}
@@ -52,7 +51,7 @@ func newInstance(logger *slog.Logger, group *group, files *fileSet) (*instance, 
 		pipe(&i.theirInput, &i.input, pipeBytes),
 		pipe(&channel, &i.theirChannel, pipeBytes),
 		pipe(&output, &i.theirOutput, 0),
-		socketPair(&i.control, &i.theirControl),
+		socketPair(unix.SOCK_STREAM, &i.control, &i.theirControl),
 	)
 	i.channel, i.output = &source{file: channel}, &source{file: output}
 	for _, file := range []*os.File{i.theirInput, i.theirChannel, i.theirOutput, i.theirControl} {
@@ -87,8 +86,8 @@ func resize(file *os.File, size int) {
 	})
 }
 
-func socketPair(ours, theirs **os.File) error {
-	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
+func socketPair(kind int, ours, theirs **os.File) error {
+	fds, err := unix.Socketpair(unix.AF_UNIX, kind|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return err
 	}
@@ -100,11 +99,11 @@ func socketPair(ours, theirs **os.File) error {
 	return nil
 }
 
-// watch follows the supervisor to its end, then removes what the sandbox had.
+// watch follows the sandbox to its end, then removes what it had.
 func (i *instance) watch() {
 	last := i.follow()
-	waitErr := i.process.Wait()
-	i.status, i.err = i.classify(last, waitErr)
+	status, err := i.first.wait()
+	i.status, i.err = i.classify(last, status, err)
 	close(i.ended)
 	_ = i.control.Close()
 	i.group.remove(i.logger)
@@ -140,7 +139,7 @@ func (r report) failure() error {
 }
 
 // classify says how the sandbox ended.
-func (i *instance) classify(last report, waitErr error) (sandbox.ExitStatus, error) {
+func (i *instance) classify(last report, status syscall.WaitStatus, waitErr error) (sandbox.ExitStatus, error) {
 	starved := i.group.outOfMemory()
 	if last.Kind == reportEnded {
 		// By itself, even if Close came at the same time.
@@ -156,12 +155,10 @@ func (i *instance) classify(last report, waitErr error) (sandbox.ExitStatus, err
 	if i.closed.Load() {
 		return sandbox.ExitStatus{Reason: sandbox.Killed, Code: -1, Signal: "SIGKILL"}, nil
 	}
-	// The supervisor itself was killed: by the kernel, or from outside.
-	var exit *exec.ExitError
-	if waitErr != nil && !errors.As(waitErr, &exit) {
+	// The first process itself was killed: by the kernel, or from outside.
+	if waitErr != nil {
 		return sandbox.ExitStatus{}, fmt.Errorf("native: wait for the sandbox: %w", waitErr)
 	}
-	status, _ := i.process.ProcessState.Sys().(syscall.WaitStatus)
 	switch {
 	case status.Signaled() && starved:
 		return sandbox.ExitStatus{Reason: sandbox.OutOfMemory, Code: -1, Signal: unix.SignalName(status.Signal())}, nil
@@ -190,8 +187,7 @@ func (i *instance) Close() error {
 		return nil
 	}
 	_ = i.input.Close()
-	// With the first process of a pid namespace all others die.
-	if err := i.process.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+	if err := i.first.kill(); err != nil {
 		return fmt.Errorf("native: kill the sandbox: %w", err)
 	}
 	return nil

@@ -35,7 +35,7 @@ func runDoomedHost() int {
 	}
 	b := newBackend("", slog.New(slog.DiscardHandler))
 	b.prepared.Store(state)
-	b.command = func(python string) []string { return []string{python, "-I", "-S", "-B", "-c", stubborn} }
+	b.code = code{run: stubborn}
 	i, err := b.Start(context.Background(), sandbox.Spec{})
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -45,7 +45,12 @@ func runDoomedHost() int {
 		fmt.Fprintln(os.Stderr, err)
 		return 1
 	}
-	fmt.Println(i.(*instance).process.Process.Pid, state.owner)
+	pid, err := findFirst(i.(*instance))
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	fmt.Println(pid, state.owner)
 	_, _ = io.Copy(io.Discard, i.Channel())
 	return 0
 }
@@ -201,7 +206,7 @@ func TestASweepSparesLivingHosts(t *testing.T) {
 }
 
 func TestAStartAfterAFailedOneLooksAgain(t *testing.T) {
-	b := newTestBackend(t, "print('fine')")
+	b := newPlainBackend(t, "print('fine')")
 	stale := *b.prepared.Load()
 	stale.layout = &layout{binds: []bind{{Source: "/nowhere", Target: "/nowhere"}}}
 	b.prepared.Store(&stale)
@@ -219,9 +224,9 @@ func TestAStartAfterAFailedOneLooksAgain(t *testing.T) {
 }
 
 func TestASupervisorInReserveThatDiedIsReplaced(t *testing.T) {
-	b := newTestBackend(t, "print('fine')")
+	b := newPlainBackend(t, "print('fine')")
 	b.refill(b.prepared.Load())
-	if err := b.reserve.one.process.Process.Kill(); err != nil {
+	if err := b.reserve.one.first.kill(); err != nil {
 		t.Fatal(err)
 	}
 	i, err := b.Start(t.Context(), sandbox.Spec{})
@@ -239,7 +244,7 @@ func TestCloseKillsWhatIgnoresEverySignal(t *testing.T) {
 	if _, err := io.ReadFull(i.Channel(), make([]byte, len("ready"))); err != nil {
 		t.Fatal(err)
 	}
-	supervisor := openProcess(t, i.process.Process.Pid)
+	supervisor := openProcess(t, firstPid(t, i))
 	if err := i.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -255,7 +260,7 @@ func TestCloseKillsWhatIgnoresEverySignal(t *testing.T) {
 
 func TestTheSupervisorHasNoRightsLeft(t *testing.T) {
 	i := start(t, stubborn, sandbox.Spec{})
-	tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", i.process.Process.Pid))
+	tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/status", firstPid(t, i)))
 	if err != nil || len(tasks) == 0 {
 		t.Fatalf("no threads found: %v", err)
 	}
@@ -292,7 +297,7 @@ func TestTheKernelTakesTheProgramFirstWhenMemoryRunsOut(t *testing.T) {
 	if _, err := io.ReadFull(i.Channel(), make([]byte, len("ready"))); err != nil {
 		t.Fatal(err)
 	}
-	supervisor := i.process.Process.Pid
+	supervisor := firstPid(t, i)
 	score := func(pid string) string {
 		text, err := os.ReadFile("/proc/" + pid + "/oom_score_adj")
 		if err != nil {

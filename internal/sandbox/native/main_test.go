@@ -5,10 +5,13 @@ package native
 import (
 	"bytes"
 	"context"
+	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"os"
 	"os/exec"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -39,6 +42,14 @@ var machineOnce = sync.OnceValues(func() (*machineState, error) {
 	return b.prepare(context.Background())
 })
 
+// newPlainBackend makes one without a zygote.
+func newPlainBackend(t *testing.T, program string) *backend {
+	t.Helper()
+	b := newTestBackend(t, program)
+	b.zygotes.off = true
+	return b
+}
+
 // newTestBackend makes a backend that boots a program in place of the runner.
 func newTestBackend(t *testing.T, program string) *backend {
 	t.Helper()
@@ -49,7 +60,7 @@ func newTestBackend(t *testing.T, program string) *backend {
 	b := newBackend("", slog.New(slog.DiscardHandler))
 	b.prepared.Store(state)
 	if program != "" {
-		b.command = func(python string) []string { return []string{python, "-I", "-S", "-B", "-c", program} }
+		b.code = code{run: program}
 	}
 	t.Cleanup(func() {
 		if err := b.Close(); err != nil {
@@ -126,4 +137,34 @@ func outsideWith(t *testing.T, python, program string) string {
 		t.Logf("outside: %v: %s", err, problems.String())
 	}
 	return string(out)
+}
+
+// firstPid is the number of a sandbox's first process.
+func firstPid(t *testing.T, i *instance) int {
+	t.Helper()
+	pid, err := findFirst(i)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pid
+}
+
+func findFirst(i *instance) (pid int, err error) {
+	forked, ok := i.first.(forkedFirst)
+	if !ok {
+		return i.first.(startedFirst).Process.Pid, nil
+	}
+	conn, err := forked.handle.SyscallConn()
+	if err != nil {
+		return 0, err
+	}
+	var info []byte
+	controlErr := conn.Control(func(fd uintptr) {
+		info, err = os.ReadFile(fmt.Sprintf("/proc/self/fdinfo/%d", fd))
+	})
+	_, after, _ := strings.Cut(string(info), "\nPid:\t")
+	if _, scanErr := fmt.Sscan(after, &pid); scanErr != nil {
+		return 0, errors.Join(controlErr, err, scanErr)
+	}
+	return pid, nil
 }

@@ -13,6 +13,20 @@
 //	            every right, starts Python, reaps orphans, reports the end
 //	runner      Python, pid 2: what a program sees and can touch
 //
+// That is the plain way. Most of its time goes into booting Python, so that
+// normally it is gone once, for a template, and every sandbox is forked:
+//
+//	host        as before; sends requests
+//	supervisor  one for all, pid 1 of the template: makes the namespaces of
+//	            every sandbox and the root in them
+//	zygote      Python, booted; in the template too, forks for every request
+//	first       a fork, pid 1 of the sandbox: enters the namespaces, gives up
+//	            every right, forks the runner, reaps orphans, reports the end
+//	runner      a fork of that, pid 2: what a program sees and can touch
+//
+// Where there can be no zygote, or it fails, sandboxes are started the plain
+// way.
+//
 // On other systems the package builds, and its backend is unavailable.
 package native
 
@@ -24,6 +38,9 @@ type Config struct {
 	// Empty means the best one found: python3 of PATH, then newer ones of PATH,
 	// then the distribution's, pyenv's and uv's.
 	Python string
+	// NoZygote starts an interpreter for every sandbox, where otherwise one is
+	// started once and forked.
+	NoZygote bool
 	// Logger receives what the user need not see; nil discards it.
 	Logger *slog.Logger
 }

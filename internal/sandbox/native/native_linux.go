@@ -19,9 +19,10 @@ import (
 type backend struct {
 	python  string
 	logger  *slog.Logger
-	command func(python string) []string // argv of the runner
-	running sync.WaitGroup               // sandboxes, and what is done in the background
+	code    code           // the runner
+	running sync.WaitGroup // sandboxes, and what is done in the background
 	reserve reserve
+	zygotes zygotes
 
 	// preparing is held by who finds out what this machine offers; what it
 	// found is in prepared once that has succeeded.
@@ -49,13 +50,17 @@ func New(config Config) sandbox.Backend {
 	if logger == nil {
 		logger = slog.New(slog.DiscardHandler)
 	}
-	return newBackend(config.Python, logger)
+	b := newBackend(config.Python, logger)
+	b.zygotes.off = config.NoZygote
+	return b
 }
 
 func newBackend(python string, logger *slog.Logger) *backend {
+	load, serve := runner.Stages()
 	return &backend{
-		python: python, logger: logger, command: runner.Command,
+		python: python, logger: logger, code: code{load: load, run: serve},
 		preparing: make(chan struct{}, 1),
+		zygotes:   zygotes{patience: zygotePatience, booting: make(chan struct{}, 1)},
 	}
 }
 
@@ -69,7 +74,9 @@ func (b *backend) Probe(ctx context.Context) (sandbox.Capabilities, error) {
 	if err != nil {
 		return sandbox.Capabilities{}, err
 	}
-	return state.capabilities(), nil
+	c := state.capabilities()
+	b.zygotes.describe(&c)
+	return c, nil
 }
 
 // Start boots one sandbox; see sandbox.Backend.
@@ -81,7 +88,11 @@ func (b *backend) Start(ctx context.Context, spec sandbox.Spec) (sandbox.Instanc
 	if err != nil {
 		return nil, err
 	}
-	i, err := b.startFromReserve(ctx, state, withDefaults(spec), b.command(state.python.Executable))
+	if i, err := b.startFromZygote(ctx, state, withDefaults(spec)); err == nil {
+		return i, nil
+	}
+	// Whether anything works at all, the plain way shows.
+	i, err := b.startFromReserve(ctx, state, withDefaults(spec), b.code.plain(state.python.Executable))
 	if err != nil {
 		if ctx.Err() == nil {
 			// What was found may hold no longer, say after an upgrade of Python:
@@ -97,6 +108,7 @@ func (b *backend) Start(ctx context.Context, spec sandbox.Spec) (sandbox.Instanc
 // Close waits for the end of every sandbox. No Start may follow.
 func (b *backend) Close() error {
 	b.reserve.close()
+	b.zygotes.close()
 	b.running.Wait()
 	return nil
 }
@@ -185,18 +197,29 @@ func (b *backend) prepare(ctx context.Context) (*machineState, error) {
 	return state, nil
 }
 
-// try boots an interpreter in a sandbox and lets it import what most programs
-// do. An error that wraps ErrUnavailable is not the interpreter's fault.
+// try boots an interpreter in a sandbox: as a zygote, which is then the one in
+// use, or the plain way, where it imports what most programs do. An error that
+// wraps ErrUnavailable is not the interpreter's fault.
 func (b *backend) try(ctx context.Context, state *machineState, python *interpreter) error {
 	if err := state.lay(python); err != nil {
 		return err
 	}
-	argv := []string{python.Executable, "-I", "-S", "-B", "-c", "import json, select, socket"}
-	instance, err := b.launch(ctx, state, withDefaults(sandbox.Spec{}), argv)
+	err := b.tryOnce(ctx, state)
 	if refusal := refusedOverlay(err); refusal != nil {
 		state.layout.share(refusal)
-		instance, err = b.launch(ctx, state, withDefaults(sandbox.Spec{}), argv)
+		b.zygotes.forgive()
+		err = b.tryOnce(ctx, state)
 	}
+	return err
+}
+
+func (b *backend) tryOnce(ctx context.Context, state *machineState) error {
+	err := b.tryZygote(ctx, state)
+	if err == nil || refusedOverlay(err) != nil {
+		return err
+	}
+	instance, err := b.launch(ctx, state, withDefaults(sandbox.Spec{}),
+		[]string{state.python.Executable, "-I", "-S", "-B", "-c", "import json, select, socket"})
 	if err != nil {
 		return err
 	}

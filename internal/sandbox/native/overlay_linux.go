@@ -37,7 +37,8 @@ func openLayer(source string) (int, error) {
 // folder as an overlay of this sandbox's own shows it.
 //
 // It mounts what it needs in a folder of its own on top of the old root, and
-// leaves it to vanish with that.
+// takes that away again: what lies on the old root would be dropped in its
+// stead.
 func shadow(p *rootPlan) error {
 	if len(p.Layers) == 0 {
 		return nil
@@ -73,6 +74,9 @@ func shadow(p *rootPlan) error {
 		if err != nil {
 			return failedStep(stepOverlay, err)
 		}
+	}
+	if err := unix.Unmount(".", unix.MNT_DETACH); err != nil {
+		return failedStep("drop the workshop", err)
 	}
 	return nil
 }

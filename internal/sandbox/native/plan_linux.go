@@ -22,6 +22,10 @@ type rootPlan struct {
 	Devices int
 	Links   []link
 	Masks   []string
+	// Folders are made for what is mounted later.
+	Folders []string
+	// Requests, if not 0, is the descriptor of a zygote's requests.
+	Requests int
 }
 
 // A plan is what the supervisor needs to know for one run.
@@ -33,6 +37,20 @@ type plan struct {
 	Filter packedFilter
 	// CPUs, if not empty, are the processors to run on.
 	CPUs []int
+}
+
+// A request is what a zygote's supervisor needs to know for one run. With it
+// come descriptors: the streams, the control socket, a folder of device nodes
+// if there is one, and those of the group.
+type request struct {
+	Scratch scratch
+	Limits  []limit
+	CPUs    []int
+	Devices bool
+	// Tasks is the number of files by which to enter cgroups of version 1; Group
+	// is true if there is a folder of version 2.
+	Tasks int
+	Group bool
 }
 
 // A bind shows a file or folder of the host, read-only, in the sandbox.
@@ -103,28 +121,31 @@ const (
 const nobody = 65534
 
 // rootPlan puts together what every supervisor is told.
-func (s *machineState) rootPlan() *rootPlan {
+func (s *machineState) rootPlan(zygote bool) *rootPlan {
 	p := &rootPlan{Binds: slices.Clone(s.layout.binds), Links: s.layout.links, Masks: s.layout.masks}
 	for _, source := range s.layout.layers {
 		p.Layers = append(p.Layers, layer{Source: source})
 	}
-	if !s.user.privileged {
-		return p
-	}
-	// As openTrees opens them.
 	next := firstTreeFD
-	for n := range p.Layers {
-		p.Layers[n].Tree = next
-		next++
-	}
-	for n := range p.Binds {
-		if p.Binds[n].Layer == 0 {
-			p.Binds[n].Tree = next
+	if s.user.privileged {
+		// As openTrees opens them.
+		for n := range p.Layers {
+			p.Layers[n].Tree = next
+			next++
+		}
+		for n := range p.Binds {
+			if p.Binds[n].Layer == 0 {
+				p.Binds[n].Tree = next
+				next++
+			}
+		}
+		if s.ownDevices {
+			p.Devices = next
 			next++
 		}
 	}
-	if s.ownDevices {
-		p.Devices = next
+	if zygote {
+		p.Requests = next
 	}
 	return p
 }
@@ -158,6 +179,12 @@ func (s *machineState) plan(spec sandbox.Spec, argv []string) *plan {
 		p.CPUs = choose(int(math.Ceil(spec.CPUs)))
 	}
 	return p
+}
+
+// request puts together what the supervisor of a zygote is told of one run.
+func (s *machineState) request(spec sandbox.Spec) *request {
+	p := s.plan(spec, nil)
+	return &request{Scratch: p.Scratch, Limits: p.Limits, CPUs: p.CPUs}
 }
 
 // choose picks processors at random among those this process may use; nil

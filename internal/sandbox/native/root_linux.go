@@ -75,8 +75,10 @@ func buildRoot(p *rootPlan) error {
 			return err
 		}
 	}
-	if err := os.Mkdir(scratchDir, 0o700); err != nil {
-		return failedStep("make the scratch folder", err)
+	for _, folder := range append([]string{scratchDir}, p.Folders...) {
+		if err := os.Mkdir(folder, 0o755); err != nil {
+			return failedStep("make "+folder, err)
+		}
 	}
 	readOnly := unix.MountAttr{Attr_set: unix.MOUNT_ATTR_RDONLY}
 	if err := unix.MountSetattr(unix.AT_FDCWD, "/", 0, &readOnly); err != nil {

@@ -22,17 +22,22 @@ func Init() {
 	runtime.LockOSThread()
 	control := os.NewFile(controlFD, "control")
 	if err := supervise(control); err != nil {
-		failed := report{Kind: reportFailed, Error: err.Error()}
-		if step := (*stepError)(nil); errors.As(err, &step) {
-			failed.Step = step.step
-		}
-		if errno := syscall.Errno(0); errors.As(err, &errno) {
-			failed.Errno = int(errno)
-		}
 		// Without a host that listens there is nobody else to tell.
-		_ = json.NewEncoder(control).Encode(failed)
+		_ = json.NewEncoder(control).Encode(failure(err))
 	}
 	unix.Exit(0)
+}
+
+// failure is the report of an error.
+func failure(err error) report {
+	failed := report{Kind: reportFailed, Error: err.Error()}
+	if step := (*stepError)(nil); errors.As(err, &step) {
+		failed.Step = step.step
+	}
+	if errno := syscall.Errno(0); errors.As(err, &errno) {
+		failed.Errno = int(errno)
+	}
+	return failed
 }
 
 // supervise builds the sandbox around itself, starts the runner in it and
@@ -49,6 +54,9 @@ func supervise(control *os.File) error {
 	var root rootPlan
 	if err := plans.Decode(&root); err != nil {
 		return fmt.Errorf("read the plan of the root: %w", err)
+	}
+	if root.Requests != 0 {
+		return superviseZygote(control, plans, &root)
 	}
 	if err := buildRoot(&root); err != nil {
 		return err

@@ -12,6 +12,6 @@ import (
 
 func TestSandboxesThatWaitedKeepTheContract(t *testing.T) {
 	warmtest.Run(t, func(t *testing.T, program string) sandbox.Backend {
-		return newTestBackend(t, program)
+		return zygoteRequired{t, newTestBackend(t, program)}
 	}, sandboxtest.Options{ParallelStarts: 8, Leftovers: leftovers})
 }
