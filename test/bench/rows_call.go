@@ -43,46 +43,53 @@ print(time.perf_counter() - t)`, size, size)
 
 const calls = 1000
 
-// against starts the servers of a row, and the bare parts of what they do: the
-// same MCP server without anything before it, and a bare Python at the other
-// end of a channel.
-func (s *stage) against(ctx context.Context) (all servers, m *floor.MCP, p *floor.Peer, end func(), err error) {
-	var closers []func() error
-	end = func() {
-		all.close()
-		for _, c := range closers {
-			_ = c() // what was measured stands
-		}
-	}
+// parts are the servers of a row, and the bare parts of what they do: the same
+// MCP server without anything before it, and a bare Python at the other end of
+// a channel.
+type parts struct {
+	servers
+	mcp  *floor.MCP
+	peer *floor.Peer
+}
+
+func (s *stage) parts(ctx context.Context) (p *parts, err error) {
+	p = &parts{}
 	defer func() {
 		if err != nil {
-			end()
+			p.close()
 		}
 	}()
-	if all, err = s.serve(ctx, one); err != nil {
-		return nil, nil, nil, nil, err
+	if p.servers, err = s.serve(ctx, one); err != nil {
+		return p, err
 	}
-	if m, err = floor.NewMCP(ctx, s.testServer); err != nil {
-		return nil, nil, nil, nil, err
+	if p.mcp, err = floor.NewMCP(ctx, s.testServer); err != nil {
+		return p, err
 	}
-	closers = append(closers, m.Close)
-	if p, err = floor.NewPeer(ctx, s.starter); err != nil {
-		return nil, nil, nil, nil, err
+	p.peer, err = floor.NewPeer(ctx, s.starter)
+	return p, err
+}
+
+// close ends all parts; what was measured stands.
+func (p *parts) close() {
+	p.servers.close()
+	if p.mcp != nil {
+		_ = p.mcp.Close()
 	}
-	closers = append(closers, p.Close)
-	return all, m, p, end, nil
+	if p.peer != nil {
+		_ = p.peer.Close()
+	}
 }
 
 // sequentialRow: what a call costs beyond the server's and the channel's part.
 func sequentialRow(ctx context.Context, s *stage, r *result) error {
-	all, m, p, end, err := s.against(ctx)
+	p, err := s.parts(ctx)
 	if err != nil {
 		return err
 	}
-	defer end()
-	server := floorProbe("bare server", func(ctx context.Context) (time.Duration, error) { return m.Echo(ctx, calls, 1) })
-	channel := floorProbe("bare channel", func(context.Context) (time.Duration, error) { return p.Calls(calls, true) })
-	probes := append(s.probes(all, nil, inside(sequential(calls))), server, channel)
+	defer p.close()
+	server := floorProbe("bare server", func(ctx context.Context) (time.Duration, error) { return p.mcp.Echo(ctx, calls, 1) })
+	channel := floorProbe("bare channel", func(context.Context) (time.Duration, error) { return p.peer.Calls(calls, true) })
+	probes := append(s.probes(p.servers, nil, inside(sequential(calls))), server, channel)
 	if err := r.take(ctx, s.samples(20), 1, probes...); err != nil {
 		return err
 	}
@@ -96,14 +103,14 @@ func sequentialRow(ctx context.Context, s *stage, r *result) error {
 
 // gatherRow: calls at once, against the same from Go.
 func gatherRow(ctx context.Context, s *stage, r *result) error {
-	all, m, p, end, err := s.against(ctx)
+	p, err := s.parts(ctx)
 	if err != nil {
 		return err
 	}
-	defer end()
-	server := floorProbe("the same from Go", func(ctx context.Context) (time.Duration, error) { return m.Echo(ctx, calls, subject.Width) })
-	channel := floorProbe("bare channel", func(context.Context) (time.Duration, error) { return p.Gather(calls) })
-	probes := append(s.probes(all, nil, inside(gathered(calls))), server, channel)
+	defer p.close()
+	server := floorProbe("the same from Go", func(ctx context.Context) (time.Duration, error) { return p.mcp.Echo(ctx, calls, subject.Width) })
+	channel := floorProbe("bare channel", func(context.Context) (time.Duration, error) { return p.peer.Gather(calls) })
+	probes := append(s.probes(p.servers, nil, inside(gathered(calls))), server, channel)
 	if err := r.take(ctx, s.samples(20), 1, probes...); err != nil {
 		return err
 	}
@@ -119,14 +126,14 @@ func gatherRow(ctx context.Context, s *stage, r *result) error {
 // resultRow: what a large result costs.
 func resultRow(ctx context.Context, s *stage, r *result) error {
 	const size = 10 << 20
-	all, m, p, end, err := s.against(ctx)
+	p, err := s.parts(ctx)
 	if err != nil {
 		return err
 	}
-	defer end()
-	server := floorProbe("bare read", func(ctx context.Context) (time.Duration, error) { return m.Blob(ctx, size) })
-	channel := floorProbe("bare channel, parsed", func(context.Context) (time.Duration, error) { return p.Take(size) })
-	probes := append(s.probes(all, nil, inside(blob(size))), server, channel)
+	defer p.close()
+	server := floorProbe("bare read", func(ctx context.Context) (time.Duration, error) { return p.mcp.Blob(ctx, size) })
+	channel := floorProbe("bare channel, parsed", func(context.Context) (time.Duration, error) { return p.peer.Take(size) })
+	probes := append(s.probes(p.servers, nil, inside(blob(size))), server, channel)
 	if err := r.take(ctx, s.samples(20), 1, probes...); err != nil {
 		return err
 	}

@@ -7,7 +7,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"strconv"
+	"syscall"
 	"time"
 
 	"github.com/docker/docker/api/types/container"
@@ -39,7 +41,30 @@ func NewContainers(ctx context.Context, pid int) (_ *Containers, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("a container to copy: %w", err)
 	}
-	return &Containers{api, made.Config, made.HostConfig}, nil
+	// The labels of ptc-mcp would have the next one that starts remove them.
+	made.Config.Labels = map[string]string{label: strconv.Itoa(os.Getpid())}
+	return &Containers{api, made.Config, made.HostConfig}, sweep(ctx, api)
+}
+
+// label is on every container made here, with the number of the process.
+const label = "ptc-mcp.bench"
+
+// sweep removes what benchmarks have left that were killed.
+func sweep(ctx context.Context, api *client.Client) error {
+	found, err := api.ContainerList(ctx, container.ListOptions{All: true, Filters: filters.NewArgs(filters.Arg("label", label))})
+	if err != nil {
+		return err
+	}
+	for _, c := range found {
+		pid, err := strconv.Atoi(c.Labels[label])
+		if err != nil || !errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
+			continue // it lives, or is not known to be dead
+		}
+		if err := api.ContainerRemove(ctx, c.ID, container.RemoveOptions{Force: true}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func model(ctx context.Context, api *client.Client, pid int) (container.InspectResponse, error) {
