@@ -5,12 +5,14 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/ptc-mcp/ptc-mcp/internal/downstream"
+	"github.com/ptc-mcp/ptc-mcp/internal/tool"
 )
 
 func newTools(streams Streams, version string) *cobra.Command {
@@ -34,6 +36,9 @@ such tool or server, 4 a server that was needed could not be reached,
 	cmd.AddCommand(
 		newToolsList(streams, version),
 		newToolsExport(streams, version),
+		newToolsSearch(streams, version),
+		newToolsShow(streams, version),
+		newToolsCall(streams, version),
 	)
 	return cmd
 }
@@ -76,26 +81,65 @@ func (a *app) await(ctx context.Context, streams Streams, spelling string) (serv
 			return "", &exitError{exitUsage, err}
 		}
 	}
-	var awaited []*downstream.Session
-	for _, s := range a.sessions.all() {
-		if server == "" || s.Name() == server {
-			awaited = append(awaited, s)
-		}
+	awaited := a.sessions.all()
+	if server != "" {
+		awaited = slices.DeleteFunc(awaited, func(s *downstream.Session) bool { return s.Name() != server })
+	}
+	return server, a.awaitUntil(ctx, streams, awaited, func() bool { return false })
+}
+
+// awaitTool waits until the tool is in the catalogue, or until the first attempt
+// of every server to connect has ended. The error says that there is no such
+// tool.
+func (a *app) awaitTool(ctx context.Context, streams Streams, name string) error {
+	var unknown error
+	err := a.awaitUntil(ctx, streams, a.sessions.all(), func() bool {
+		_, unknown = a.registry.PyTool(name)
+		return unknown == nil
+	})
+	if err == nil && unknown != nil {
+		_, unknown = a.registry.PyTool(name)
+	}
+	switch {
+	case err != nil:
+		return err
+	case unknown != nil:
+		return a.toolError(unknown)
+	}
+	return nil
+}
+
+// awaitUntil waits until enough says so, asked whenever a session has settled,
+// or until all have.
+func (a *app) awaitUntil(ctx context.Context, streams Streams, awaited []*downstream.Session, enough func() bool) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	settled := make(chan struct{}, len(awaited))
+	for _, s := range awaited {
+		go func() {
+			select {
+			case <-s.Settled():
+			case <-ctx.Done():
+			}
+			settled <- struct{}{}
+		}()
 	}
 	notice := time.After(patience)
-	for len(awaited) > 0 {
+	for n := 0; n < len(awaited); {
 		select {
-		case <-awaited[0].Settled():
-			awaited = awaited[1:]
+		case <-settled:
+			n++
+			a.registry.Prepare(ctx, "") // its news may still be on its way to the catalogue
+			if enough() {
+				return nil
+			}
 		case <-notice:
 			fmt.Fprintf(streams.Err, "ptc-mcp: waiting for %s\n", strings.Join(unsettled(awaited), ", "))
 		case <-ctx.Done():
-			return "", ctx.Err()
+			return ctx.Err()
 		}
 	}
-	// The news of the last one may still be on its way to the catalogue.
-	a.registry.Prepare(ctx, "")
-	return server, nil
+	return ctx.Err()
 }
 
 func unsettled(sessions []*downstream.Session) []string {
@@ -108,6 +152,24 @@ func unsettled(sessions []*downstream.Session) []string {
 		}
 	}
 	return names
+}
+
+// toolError is the error of a tool that could not be used, with its exit code:
+// a name that no tool has is bad usage, unless it may be one of a server that
+// is not there.
+func (a *app) toolError(err error) error {
+	failed := tool.AsError("", err)
+	code := exitProgram
+	switch {
+	case failed.Kind == tool.KindConnection && !failed.Sent:
+		code = exitServer
+	case failed.Kind == tool.KindUnknown:
+		code = exitUsage
+		for _, s := range a.missing("") {
+			err = fmt.Errorf("%w; not connected: %s (%s)", err, s.Name, s.Reason)
+		}
+	}
+	return &exitError{code, err}
 }
 
 // missingServer is a server whose tools are not listed.
