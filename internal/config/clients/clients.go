@@ -84,7 +84,8 @@ type Entry struct {
 	// SameAs is the Server.Name of the entry that this one repeats.
 	SameAs string
 
-	rank int // among entries of the same name, the lowest is the client's own choice
+	project string // the key of a local entry's project in the file
+	rank    int    // among entries of the same name, the lowest is the client's own choice
 }
 
 // Usable reports whether the entry can be taken over.

@@ -158,6 +158,9 @@ func (r *reader) servers(scope Scope, folder string, steps int, path ...string) 
 			File: r.source.File, Scope: scope, Name: m.name, Line: m.line, Column: m.column,
 			rank: steps + map[Scope]int{Local: 0, Project: 1 << 16, User: 1 << 17}[scope],
 		}
+		if scope == Local {
+			e.project = folder
+		}
 		r.fill(&e, m.value, folder)
 		r.source.Entries = append(r.source.Entries, e)
 	}
