@@ -65,6 +65,7 @@ functions, and returns only what the program prints.`,
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.AddCommand(
 		newServe(streams, version),
+		newInit(streams, version),
 		newRun(streams, version),
 		newDoctor(streams, version),
 		newLogin(streams, version),

@@ -42,11 +42,14 @@ func TestScripts(t *testing.T) {
 				return err
 			}
 			env.Setenv("HOME", home)
+			env.Setenv("PTC_BIN", filepath.SplitList(env.Getenv("PATH"))[0])
 			env.Setenv("XDG_CONFIG_HOME", filepath.Join(home, "xdg"))
 			env.Setenv("DOCKER_HOST", "unix://"+filepath.Join(env.WorkDir, "no-engine.sock"))
 			return nil
 		},
-		Cmds: map[string]func(*testscript.TestScript, bool, []string){"exits": exits, "profile": profile},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"exits": exits, "profile": profile, "file-mode": fileMode, "is-link": isLink, "compare-only": compareOnly,
+		},
 	})
 }
 
@@ -83,5 +86,36 @@ func profile(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	if !bytes.Contains(content, []byte(args[1])) {
 		ts.Fatalf("%s: no %s in it", args[0], args[1])
+	}
+}
+
+// fileMode is a script command: "file-mode 600 FILE" checks a file's mode.
+func fileMode(ts *testscript.TestScript, _ bool, args []string) {
+	info, err := os.Stat(ts.MkAbs(args[1]))
+	ts.Check(err)
+	if got := strconv.FormatInt(int64(info.Mode().Perm()), 8); got != args[0] {
+		ts.Fatalf("%s has the mode %s, want %s", args[1], got, args[0])
+	}
+}
+
+// isLink is a script command: "is-link FILE" checks that a file is a link.
+func isLink(ts *testscript.TestScript, _ bool, args []string) {
+	info, err := os.Lstat(ts.MkAbs(args[0]))
+	ts.Check(err)
+	if info.Mode().Type() != os.ModeSymlink {
+		ts.Fatalf("%s is no link", args[0])
+	}
+}
+
+// compareOnly is a script command: "compare-only PATTERN FILE" compares the one
+// file of the pattern.
+func compareOnly(ts *testscript.TestScript, _ bool, args []string) {
+	files, err := filepath.Glob(ts.MkAbs(args[0]))
+	ts.Check(err)
+	if len(files) != 1 {
+		ts.Fatalf("%d files are called %s, want 1", len(files), args[0])
+	}
+	if ts.ReadFile(files[0]) != ts.ReadFile(args[1]) {
+		ts.Fatalf("%s is not as %s", files[0], args[1])
 	}
 }

@@ -58,6 +58,24 @@ func missing(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 
+// UserFile is the configuration file in the user's configuration folder: the
+// one that is there, or else where one belongs.
+func UserFile() (string, error) {
+	files := userFiles()
+	if len(files) == 0 {
+		return "", errors.New("configuration: there is no configuration folder of the user; name the file with --config")
+	}
+	for _, path := range files {
+		if info, err := os.Stat(path); err == nil && !info.IsDir() {
+			return path, nil
+		}
+	}
+	if runtime.GOOS == "darwin" {
+		return files[len(files)-1], nil // ~/.config is what people look into
+	}
+	return files[0], nil
+}
+
 func userFiles() []string {
 	var files []string
 	add := func(folder string) { files = append(files, filepath.Join(folder, "ptc-mcp", fileName)) }

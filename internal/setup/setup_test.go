@@ -1,0 +1,83 @@
+package setup
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/ptc-mcp/ptc-mcp/internal/config"
+)
+
+func TestWhatLooksLikeASecret(t *testing.T) {
+	tests := []struct {
+		name, value string
+		want        bool
+	}{
+		{"GITHUB_TOKEN", "ghp_0123456789", true},
+		{"ANYTHING", "sk-0123456789", true},
+		{"DB_PASSWORD", "letmein", true},
+		{"OPENAI_API_KEY", "whatever-it-is", true},
+		{"X-Api-Key", "abcdefgh", true},
+		{"SESSION_COOKIE", "abcdefgh", true},
+		{"GITHUB_TOKEN", "${GITHUB_TOKEN}", false},
+		{"GITHUB_TOKEN", "", false},
+		{"MAX_TOKENS", "4096000", false},
+		{"TOKEN_FILE", "/run/secrets/token", false},
+		{"USE_TOKEN", "false", false},
+		{"LOG_LEVEL", "debugging", false},
+		{"AUTHOR", "somebody", false},
+		{"GITHUB_TOKEN", "$${literal-token}", true},
+	}
+	for _, test := range tests {
+		if got := looksSecret(test.name, test.value); got != test.want {
+			t.Errorf("%s=%s: %t, want %t", test.name, test.value, got, test.want)
+		}
+	}
+}
+
+func TestSecretsAreReplacedInACopy(t *testing.T) {
+	s := config.NewServer("my db")
+	s.Args = []string{"--url", "postgres://u:password@h/d", "--token=abcdefgh", "/path"}
+	s.Env = map[string]string{"API_KEY": "abcdefgh", "HOME": "/h"}
+	found := secrets(s)
+	if len(found) != 3 {
+		t.Fatalf("found %+v", found)
+	}
+	got := withVariables(s, found)
+	if strings.Join(got.Args, " ") != "--url ${MY_DB_URL} --token=${MY_DB_TOKEN} /path" || got.Env["API_KEY"] != "${API_KEY}" || got.Env["HOME"] != "/h" {
+		t.Errorf("got %v, %v", got.Args, got.Env)
+	}
+	if s.Args[1] != "postgres://u:password@h/d" || s.Env["API_KEY"] != "abcdefgh" {
+		t.Errorf("the original was changed: %v, %v", s.Args, s.Env)
+	}
+}
+
+func TestAFileThatChangedMeanwhileIsNotOverwritten(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "file")
+	if err := os.WriteFile(path, []byte("new"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	plan := &Plan{Changes: []Change{{Path: path, Before: []byte("old"), After: []byte("mine"), written: []byte("mine")}}}
+	done, err := plan.Apply(t.Context(), time.Now())
+	if err == nil || !strings.Contains(err.Error(), "has changed in the meantime") || len(done) != 0 {
+		t.Errorf("got %v, %v", done, err)
+	}
+	if data, _ := os.ReadFile(path); string(data) != "new" {
+		t.Errorf("the file holds %s", data)
+	}
+}
+
+func TestBackupsHaveNamesOfTheirOwn(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "file")
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	first, err := backup(path, []byte("a"), 0o600, now)
+	if err != nil || first != path+".backup-20260102-030405" {
+		t.Errorf("got %s, %v", first, err)
+	}
+	second, err := backup(path, []byte("b"), 0o600, now)
+	if err != nil || second != first+"-2" {
+		t.Errorf("got %s, %v", second, err)
+	}
+}
