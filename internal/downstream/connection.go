@@ -252,11 +252,15 @@ func (c *connection) ask(ctx context.Context, stub json.RawMessage, send func(ct
 	return got.result, nil
 }
 
+// maxQuestion bounds a result that asks for input, in bytes.
+const maxQuestion = 1 << 20
+
 // needsInput reports whether a result of 2026-07-28 asks for more input
 // instead of being the end of the call.
 func needsInput(result json.RawMessage) bool {
 	word := []byte(`"` + mcp.ResultTypeInputRequired + `"`)
-	if !bytes.Contains(result, word) { // much quicker than a scan
+	// A look for the word is much quicker than a scan, and what asks is short.
+	if len(result) > maxQuestion || !bytes.Contains(result, word) {
 		return false
 	}
 	found := false

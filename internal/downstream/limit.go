@@ -14,7 +14,7 @@ type message struct {
 }
 
 // maxChunk bounds what is allocated ahead of need.
-const maxChunk = 4 << 20
+const maxChunk = 256 << 10
 
 func (m *message) Write(p []byte) (int, error) {
 	m.size += int64(len(p))

@@ -32,17 +32,35 @@ func skipSpace(b []byte, i int) int {
 	return i
 }
 
+// longString is how many bytes without a quote or backslash make a string a long
+// one.
+const longString = 256
+
 // skipString returns the index after the string literal at b[i], which must be
-// a quote. It looks at eight bytes at a time: results are mostly long strings.
+// a quote. It looks at eight bytes at a time, and in long strings for the quote
+// and the backslash by themselves: results are mostly long strings.
 func skipString(b []byte, i int) (int, error) {
 	i++
+	quote := i // none from i to here
 	for {
-		for i+8 <= len(b) {
+		for start := i; i+8 <= len(b); i += 8 {
 			if n := plainBytes(binary.LittleEndian.Uint64(b[i:])); n < 8 {
 				i += n
 				break
 			}
-			i += 8
+			if i-start >= longString {
+				if quote <= i {
+					if quote = i + bytes.IndexByte(b[i:], '"'); quote < i {
+						return len(b), errMalformed
+					}
+				}
+				if n := bytes.IndexByte(b[i:quote], '\\'); n >= 0 {
+					i += n
+				} else {
+					i = quote
+				}
+				break
+			}
 		}
 		for i < len(b) && b[i] != '"' && b[i] != '\\' {
 			i++

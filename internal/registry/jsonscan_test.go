@@ -12,7 +12,7 @@ import (
 func TestTheScannerFindsWhereValuesEnd(t *testing.T) {
 	for _, tt := range []struct{ in, value string }{
 		{`1,2`, `1`}, {`-1.5e3]`, `-1.5e3`}, {`true}`, `true`}, {`null`, `null`},
-		{`"a\"b","c"`, `"a\"b"`}, {`"\\","x"`, `"\\"`}, {`""x`, `""`}, {`"12345678\"12345678"x`, `"12345678\"12345678"`},
+		{`"a\"b","c"`, `"a\"b"`}, {`"\\","x"`, `"\\"`}, {`""x`, `""`}, {`"` + strings.Repeat("é", 300) + `\"` + strings.Repeat("x", 900) + `\\"y"`, `"` + strings.Repeat("é", 300) + `\"` + strings.Repeat("x", 900) + `\\"`}, {`"12345678\"12345678"x`, `"12345678\"12345678"`},
 		{`{"a":"}","b":[1,{}]},`, `{"a":"}","b":[1,{}]}`}, {`[[],["]"]]]`, `[[],["]"]]`}, {`{}{}`, `{}`},
 	} {
 		end, err := skipValue([]byte(tt.in), 0)
@@ -71,7 +71,7 @@ func FuzzTheScannerStaysInBounds(f *testing.F) {
 			if err != nil || len(value) == 0 {
 				t.Fatalf("no value: %v", err)
 			}
-			if json.Valid(b) && (!json.Valid(value) || !utf8.Valid(value)) {
+			if json.Valid(b) && utf8.Valid(b) && (!json.Valid(value) || !utf8.Valid(value)) {
 				t.Fatalf("valid result made an invalid value: %q", value)
 			}
 		}

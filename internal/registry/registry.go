@@ -33,7 +33,8 @@ type Server interface {
 	Connected(ctx context.Context) error
 	// OnChange has f called after every change of the state or the tools.
 	OnChange(f func())
-	// Call returns the raw CallToolResult. Its errors are downstream's.
+	// Call returns the raw CallToolResult, valid UTF-8. Its errors are
+	// downstream's.
 	Call(ctx context.Context, toolName string, arguments json.RawMessage) (json.RawMessage, error)
 	// CallWithProgress is Call, and progress gets the parameters of each
 	// progress notification; it must not block.

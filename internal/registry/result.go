@@ -1,9 +1,7 @@
 package registry
 
 import (
-	"bytes"
 	"fmt"
-	"unicode/utf8"
 )
 
 // result is a CallToolResult taken apart in one pass, without decoding: every
@@ -23,14 +21,10 @@ type block struct {
 	text, placeholder []byte
 }
 
-// parseResult takes raw apart. What it does not know it keeps as a
+// parseResult takes raw apart, which must be valid UTF-8. What it does not know it keeps as a
 // placeholder; it fails only when raw is no JSON object or is nested too
 // deeply.
 func parseResult(raw []byte) (*result, error) {
-	if !utf8.Valid(raw) {
-		// The bytes can only be inside strings, so the JSON stays valid.
-		raw = bytes.ToValidUTF8(raw, []byte("\uFFFD"))
-	}
 	r := &result{}
 	_, err := eachMember(raw, skipSpace(raw, 0), func(key []byte, at int) (int, error) {
 		switch string(key) {
