@@ -44,6 +44,8 @@ func TestScripts(t *testing.T) {
 			env.Setenv("HOME", home)
 			env.Setenv("PTC_BIN", filepath.SplitList(env.Getenv("PATH"))[0])
 			env.Setenv("XDG_CONFIG_HOME", filepath.Join(home, "xdg"))
+			env.Setenv("XDG_STATE_HOME", filepath.Join(home, "state"))
+			env.Setenv("DBUS_SESSION_BUS_ADDRESS", "")
 			env.Setenv("DOCKER_HOST", "unix://"+filepath.Join(env.WorkDir, "no-engine.sock"))
 			return nil
 		},

@@ -15,6 +15,7 @@ const options = {
   rotate: true, // each refresh token is good for one use
   registration: true, // clients may register themselves
   metadataMembers: {}, // put into the metadata; null takes one away
+  metadataPadding: 0, // bytes that the metadata has beyond
   audience: null, // of all tokens, whatever resource was asked for
   callbackMembers: {}, // put into each answer that goes back to a client
   clients: [],
@@ -73,6 +74,7 @@ provider.use(async (ctx, next) => {
       if (value === null) delete ctx.body[member]
       else ctx.body[member] = value
     }
+    if (options.metadataPadding) ctx.body.padding = 'x'.repeat(options.metadataPadding)
   }
   const location = ctx.response.get('location') ?? ''
   if (location.includes('/callback?')) {
