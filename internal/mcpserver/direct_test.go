@@ -93,7 +93,7 @@ func TestDirectRequestsPassThroughInBothEras(t *testing.T) {
 		c := connect(t, server)
 		if era.name == "legacy" {
 			c.send("%s", legacyHello)
-			if hello := c.line(); !strings.Contains(hello, `"tools":{"listChanged":true}`) || !strings.Contains(hello, `"resources":{"listChanged":true}`) || !strings.Contains(hello, `"prompts":{"listChanged":true}`) {
+			if hello := c.line(); !strings.Contains(hello, `"tools":{"listChanged":true}`) || !strings.Contains(hello, `"resources":{"subscribe":true,"listChanged":true}`) || !strings.Contains(hello, `"prompts":{"listChanged":true}`) {
 				t.Errorf("initialize: %s", hello)
 			}
 			c.send(`{"jsonrpc":"2.0","method":"notifications/initialized"}`)

@@ -129,6 +129,20 @@ func (f *fakeServers) Search(query string, limit int, server string) (tool.Searc
 	return tool.SearchResult{Tools: list[:min(limit, len(list))], Total: len(list), Searched: len(list)}, nil
 }
 
+func (f *fakeServers) Folders() []string { return []string{"crm", "files", "github", "wiki"} }
+
+func (f *fakeServers) Folder(name string) ([]tool.Module, error) {
+	switch name {
+	case "files":
+		return []tool.Module{{Name: "read", Callable: "mcp__files__read"}}, nil
+	case "github":
+		return []tool.Module{{Name: "list_issues", Callable: "mcp__github__list_issues", Summary: "Lists issues."}}, nil
+	case "crm", "wiki":
+		return nil, tool.Errorf(name, tool.KindConnection, "server is not connected")
+	}
+	return nil, tool.Errorf(name, tool.KindArguments, "no such server")
+}
+
 func (f *fakeServers) Stub(name string) (string, error) {
 	if _, err := f.Inspect(name); err != nil {
 		return "", err

@@ -12,6 +12,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 
@@ -40,6 +41,11 @@ type Catalog interface {
 	Inspect(name string) (json.RawMessage, error)
 	// Stub is one tool as typed Python. Errors are as Inspect's.
 	Stub(name string) (string, error)
+	// Folders are the Python names of the configured servers, sorted. Folder
+	// lists the tools of one; the error is a *tool.Error when there is no such
+	// server (tool.KindArguments) or it is not connected.
+	Folders() []string
+	Folder(name string) ([]tool.Module, error)
 	// Servers returns the configured servers, in configuration order.
 	Servers() []tool.Server
 }
@@ -79,6 +85,7 @@ type Server struct {
 	mcp     *server.MCPServer
 	passage *passage // nil when nothing passes through
 	clients clients
+	folders folders
 	changed chan struct{} // capacity 1
 	maxLine int           // longest message in bytes
 }
@@ -103,7 +110,8 @@ func New(catalog Catalog, runner Runner, opts Options) *Server {
 			// The definitions never change while the server runs.
 			server.WithMethodCacheHints(mcp.MethodToolsList, definitionsTTL.Milliseconds(), mcp.CacheScopePrivate))
 	}
-	s.mcp = server.NewMCPServer("ptc-mcp", opts.Version, options...)
+	s.mcp = server.NewMCPServer("ptc-mcp", opts.Version, append(options, s.treeOptions()...)...)
+	s.addTree()
 	s.mcp.AddTools(
 		server.ServerTool{Tool: listDefinition(), Handler: s.listCallableTools},
 		server.ServerTool{Tool: searchDefinition(), Handler: s.searchTools},
@@ -130,9 +138,14 @@ func (s *Server) announce(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		for _, what := range s.passage.changes() {
-			s.clients.tell(what)
+		var changes []change
+		if s.passage != nil {
+			changes = s.passage.changes()
 		}
+		if s.listFolders() && !slices.Contains(changes, resourcesChanged) {
+			changes = append(changes, resourcesChanged)
+		}
+		s.clients.tell(changes)
 	}
 }
 

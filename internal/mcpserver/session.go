@@ -12,6 +12,7 @@ import (
 type session struct {
 	notifications chan mcp.JSONRPCNotification
 	initialized   atomic.Bool
+	watched       watched
 
 	mu           sync.Mutex
 	client       mcp.Implementation
@@ -24,10 +25,10 @@ var (
 	_ server.SessionWithProtocolVersion = (*session)(nil)
 )
 
-func newSession() *session {
+func newSession(text func(uri string) string) *session {
 	// The only notification that mcp-go itself sends here acknowledges a
 	// subscriptions/listen, just before that is answered; so few ever wait.
-	return &session{notifications: make(chan mcp.JSONRPCNotification, 256)}
+	return &session{notifications: make(chan mcp.JSONRPCNotification, 256), watched: watched{text: text}}
 }
 
 func (s *session) SessionID() string { return "stdio" }

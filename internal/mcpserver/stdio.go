@@ -45,16 +45,14 @@ func (s *Server) ServeStdio(ctx context.Context, stdin io.Reader, stdout io.Writ
 	defer cancel(nil)
 	c := &connection{
 		server:   s,
-		session:  newSession(),
+		session:  newSession(s.watchedText),
 		requests: newInflight(maxInflight),
 		calls:    make(chan struct{}, maxCalls),
 		out:      &lineWriter{w: stdout, onError: func(err error) { cancel(err) }},
 	}
-	if s.passage != nil {
-		s.clients.add(c)
-		defer s.clients.remove(c)
-		go s.announce(ctx)
-	}
+	s.clients.add(c)
+	defer s.clients.remove(c)
+	go s.announce(ctx)
 	var readErr error
 	ended := make(chan struct{})
 	go func() {
@@ -263,6 +261,7 @@ func (c *connection) handle(ctx context.Context, method string, id json.RawMessa
 	if message == nil || id == nil {
 		return nil
 	}
+	message = missingResource(method, line, message)
 	encoded, err := c.server.passOn(ctx, method, id, line, message)
 	if err != nil {
 		c.server.logger.Error("result cannot be encoded", slog.Any("error", err))

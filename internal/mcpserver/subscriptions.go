@@ -136,11 +136,14 @@ func (s *clients) remove(c *connection) {
 	delete(s.open, c)
 }
 
-// tell tells every client of a change.
-func (s *clients) tell(what change) {
+// tell tells every client of changes, and of the resources it watches.
+func (s *clients) tell(changes []change) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for c := range s.open {
-		c.tell(what)
+		for _, what := range changes {
+			c.tell(what)
+		}
+		c.tellUpdated()
 	}
 }

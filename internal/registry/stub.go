@@ -1,9 +1,12 @@
 package registry
 
 import (
+	"cmp"
 	"encoding/json"
+	"slices"
 
 	"github.com/ptc-mcp/ptc-mcp/internal/pystub"
+	"github.com/ptc-mcp/ptc-mcp/internal/tool"
 )
 
 // PyTool is a tool, named in any spelling, as Python is written from it. Where
@@ -109,4 +112,37 @@ func (r *Registry) PyServer(name string) string {
 		}
 	}
 	return ""
+}
+
+// Folders are the Python identifiers of all configured servers, sorted.
+func (r *Registry) Folders() []string {
+	views := r.current.Load().views
+	parts := make([]string, len(views))
+	for i, v := range views {
+		parts[i] = v.part
+	}
+	slices.Sort(parts)
+	return parts
+}
+
+// Folder lists the tools of a server, which is named by its Python identifier,
+// sorted. The error is a *tool.Error when there is no such server, or it is not
+// connected.
+func (r *Registry) Folder(part string) ([]tool.Module, error) {
+	for _, v := range r.current.Load().views {
+		if v.part != part {
+			continue
+		}
+		if !v.listed() {
+			return nil, v.unavailable(part)
+		}
+		modules := make([]tool.Module, 0, len(v.tools.entries))
+		for _, e := range v.tools.entries {
+			modules = append(modules, tool.Module{
+				Name: e.part, Callable: e.name, Summary: firstSentence(cmp.Or(e.Description, e.Title), maxSummary),
+			})
+		}
+		return modules, nil
+	}
+	return nil, tool.Errorf(clip(part, maxShownName), tool.KindArguments, "no such server%s", didYouMean(part, r.Folders()))
 }

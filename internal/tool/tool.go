@@ -214,3 +214,11 @@ type SearchResult struct {
 	Total    int `json:"total"`
 	Searched int `json:"searched"`
 }
+
+// Module is one tool in the tree of wrapper files: servers/<server>/<Name>.py.
+type Module struct {
+	// Name is the tool's part of its callable name, Callable the whole.
+	Name, Callable string
+	// Summary is the first sentence of its description.
+	Summary string
+}
