@@ -37,6 +37,7 @@ test: setup vet test-runner test-go ## Run all tests, with the race detector
 
 test-go: setup
 	@test/setup/toolchain.sh
+	@test/setup/npm.sh test/clients/claude-code
 	@for suite in $(SUITES); do test/setup/image.sh $$suite >/dev/null; done
 	PTC_MCP_TEST_IMAGE=$$(test/setup/image.sh) go test -race -timeout 18m ./...
 
@@ -99,7 +100,7 @@ image: setup ## Build an image with the runner precompiled, on top of the one in
 	tar -c Dockerfile.runner images/runner | docker build --build-arg BASE=$$(test/setup/image.sh) -f Dockerfile.runner -t ptc-mcp-runner -
 
 clean: ## Remove what was built here; images and installed packages stay
-	rm -rf bin dist .cache coverage.out test/npm/node_modules
+	rm -rf bin dist .cache coverage.out test/npm/node_modules test/clients/claude-code/node_modules
 
 help: ## Show the targets
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | while IFS=$$'\t' read -r t d; do printf '  %-13s %s\n' "$$t" "$$d"; done

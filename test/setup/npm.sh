@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
-# Installs the MCP servers that the tests and the examples use, as
-# test/npm/package-lock.json has them, into test/npm/node_modules.
+# npm.sh [FOLDER] installs what the package-lock.json of a folder has, into its
+# node_modules: without one, those of test/npm, the MCP servers that the tests
+# and the examples use.
 set -euo pipefail
 # shellcheck source=test/setup/setup.sh
 . "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 
-cd "$root/test/npm"
+folder=${1:-test/npm}
+cd "$root/$folder"
 stamp=node_modules/.installed-lock.json
 if cmp -s package-lock.json "$stamp" && command -v node >/dev/null; then
   exit
@@ -16,6 +18,6 @@ if ! command -v node >/dev/null || ! command -v npm >/dev/null; then
   install_packages nodejs npm
 fi
 
-say "installing the npm servers"
-npm ci --no-audit --no-fund --loglevel=error >&2 || fail "npm could not install the servers: see the lines above"
+say "installing the npm packages of $folder"
+npm ci --no-audit --no-fund --loglevel=error >&2 || fail "npm could not install the packages of $folder: see the lines above"
 cp package-lock.json "$stamp"
