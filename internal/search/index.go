@@ -46,9 +46,10 @@ type posting struct {
 // NewPart indexes the documents, in the order given.
 func NewPart(documents []Document) *Part {
 	p := &Part{documents: make([]document, len(documents)), postings: map[string][]posting{}, server: map[string]bool{}}
+	stems := stems{}
 	for i, d := range documents {
 		p.documents[i] = document{callable: d.Callable, keys: [3]string{key(d.Callable), key(d.Server + d.Name), key(d.Name)}}
-		for term, weight := range d.weights() {
+		for term, weight := range d.weights(stems) {
 			p.postings[term] = append(p.postings[term], posting{uint32(i), float32(weight)})
 		}
 	}
@@ -57,7 +58,7 @@ func NewPart(documents []Document) *Part {
 		for _, w := range p.documents[i].name {
 			p.documents[i].actions |= actionsOf[w.stem]
 		}
-		for _, t := range terms(head(d.Server, maxName)) {
+		for _, t := range stems.terms(head(d.Server, maxName)) {
 			p.server[t] = true
 		}
 	}
@@ -71,7 +72,7 @@ func (d *document) named(key string) bool { return key != "" && slices.Contains(
 // weights are the terms of a document with what they are worth over all its
 // texts. Each text has a weight and a usual length in words; in a longer one a
 // word says less.
-func (d Document) weights() map[string]float64 {
+func (d Document) weights(stems stems) map[string]float64 {
 	summary, details := cutSentence(head(d.Description, maxDescription))
 	var parameters, explanations strings.Builder
 	for _, p := range d.Parameters[:min(len(d.Parameters), maxParameters)] {
@@ -91,7 +92,7 @@ func (d Document) weights() map[string]float64 {
 		{parameters.String(), 0.5, 8},
 		{explanations.String(), 0.25, 50},
 	} {
-		terms := terms(field.text)
+		terms := stems.terms(field.text)
 		length := 1 - lengthShare + lengthShare*float64(len(terms))/field.usual
 		for _, t := range terms {
 			weights[t] += field.weight / length

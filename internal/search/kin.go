@@ -1,6 +1,9 @@
 package search
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // The words below are general usage, written down once: how people speak of
 // tools, files, projects, browsers, messages and data. What one server calls its
@@ -192,10 +195,10 @@ func set(text string) map[string]bool {
 func kinOf(text string) map[string][]string {
 	groups := map[string][]string{}
 	for line := range strings.Lines(text) {
-		words := terms(line)
+		words := stems{}.terms(line)
 		for _, w := range words {
 			for _, other := range words {
-				if other != w {
+				if other != w && !slices.Contains(groups[w], other) {
 					groups[w] = append(groups[w], other)
 				}
 			}
@@ -209,7 +212,7 @@ func kindsOf(text string) map[string]uint64 {
 	kinds := map[string]uint64{}
 	kind := uint64(1)
 	for line := range strings.Lines(strings.TrimSpace(text)) {
-		for _, w := range terms(line) {
+		for _, w := range (stems{}).terms(line) {
 			kinds[w] |= kind
 		}
 		kind <<= 1

@@ -3,6 +3,7 @@ package search
 import (
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/kljensen/snowball/english"
 )
@@ -10,53 +11,75 @@ import (
 // maxTerm bounds a term, in bytes.
 const maxTerm = 40
 
-// terms splits a text into its words, in lower case and reduced to their stems:
-// at everything that is no letter or digit, where a lower-case letter meets an
-// upper-case one or letters meet digits, and before the last letter of a run of
-// capitals (HTTPServer is http, server).
-func terms(text string) []string {
-	var found []string
-	for _, w := range split(text) {
-		found = append(found, stem(w))
+// stems remembers the stems of words that come again and again.
+type stems map[string]string
+
+func (s stems) of(word string) string {
+	known, ok := s[word]
+	if !ok {
+		known = stem(word)
+		s[word] = known
 	}
-	return found
+	return known
 }
 
-// split is terms without stemming.
+// terms are the words of a text, reduced to their stems.
+func (s stems) terms(text string) []string {
+	words := split(text)
+	for i, w := range words {
+		words[i] = s.of(w)
+	}
+	return words
+}
+
+// split returns the words of a text in lower case. It splits at everything that
+// is no letter or digit, where a lower-case letter meets an upper-case one or
+// letters meet digits, and before the last letter of a run of capitals
+// (HTTPServer is http, server).
 func split(text string) []string {
 	var words []string
-	runes := []rune(text)
 	start := 0
 	end := func(i int) {
-		if w := strings.ToLower(string(runes[start:i])); w != "" {
+		if start < i {
+			w := strings.ToLower(text[start:i])
 			words = append(words, strings.ToValidUTF8(w[:min(len(w), maxTerm)], ""))
 		}
 		start = i
 	}
-	for i, r := range runes {
-		if !unicode.IsLetter(r) && !unicode.IsDigit(r) {
-			end(i)
-			start = i + 1
-			continue
-		}
-		if i == start {
-			continue
-		}
-		before := runes[i-1]
+	var before rune // of the same word
+	for i := 0; i < len(text); {
+		r, size := utf8.DecodeRuneInString(text[i:])
 		switch {
-		case unicode.IsDigit(r) != unicode.IsDigit(before),
-			unicode.IsUpper(r) && unicode.IsLower(before),
-			unicode.IsUpper(r) && unicode.IsUpper(before) && i+1 < len(runes) && unicode.IsLower(runes[i+1]) && !pluralEnd(runes[i:]):
+		case !unicode.IsLetter(r) && !unicode.IsDigit(r):
+			end(i)
+			start = i + size
+		case i > start && border(before, r, text[i+size:]):
 			end(i)
 		}
+		before = r
+		i += size
 	}
-	end(len(runes))
+	end(len(text))
 	return words
 }
 
-// pluralEnd reports whether the runes begin with the end of a plural such as URLs.
-func pluralEnd(runes []rune) bool {
-	return len(runes) >= 2 && runes[1] == 's' && (len(runes) == 2 || !unicode.IsLower(runes[2]))
+// border reports whether a word ends between two characters.
+func border(before, r rune, after string) bool {
+	switch {
+	case unicode.IsDigit(r) != unicode.IsDigit(before):
+		return true
+	case !unicode.IsUpper(r):
+		return false
+	case unicode.IsLower(before):
+		return true
+	}
+	next, size := utf8.DecodeRuneInString(after)
+	if !unicode.IsUpper(before) || !unicode.IsLower(next) {
+		return false
+	}
+	// URLs is one word.
+	following, _ := utf8.DecodeRuneInString(after[size:])
+	return next != 's' || unicode.IsLower(following)
 }
 
 // stem reduces an English word to what its inflections share. What is no
