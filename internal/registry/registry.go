@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/ptc-mcp/ptc-mcp/internal/downstream"
 	"github.com/ptc-mcp/ptc-mcp/internal/tool"
@@ -183,9 +184,15 @@ func (v *view) next(f filter, logger *slog.Logger) *view {
 	n := &view{member: v.member, status: status, tools: v.tools}
 	if !sameTools {
 		n.tools = newToolset(v.member, status.Tools, f, logger)
+		time.AfterFunc(indexDelay, func() { n.tools.index() })
 	}
 	return n
 }
+
+// indexDelay is how long after a list has come its search index is made, unless
+// a search needs it sooner: neither the start of a server nor a single run has
+// to share the machine with that.
+const indexDelay = time.Second
 
 func sameText(a, b error) bool {
 	return a == nil && b == nil || a != nil && b != nil && a.Error() == b.Error()

@@ -7,11 +7,11 @@ import (
 
 // What a term is worth that is not the word itself.
 const (
-	kinWeight       = 0.6 // of a noun
-	actionKinWeight = 0.5 // of the verb that says what to do
+	kinWeight       = 0.5 // of a noun
+	actionKinWeight = 0.6 // of the verb that says what to do
 	joinedWeight    = 0.9
-	prefixWeight    = 0.5
-	typoWeight      = 0.4
+	prefixWeight    = 0.7
+	typoWeight      = 0.3
 )
 
 const (
@@ -19,7 +19,7 @@ const (
 	minPrefix = 3
 	// minTypo and minTwoTypos are from where on a word may have one and two
 	// letters wrong, in bytes: shorter ones would become other words.
-	minTypo, minTwoTypos = 4, 8
+	minTypo, minTwoTypos = 5, 8
 	// maxLikely bounds the spellings that one word is taken for.
 	maxLikely = 20
 )
@@ -28,42 +28,60 @@ const (
 type term struct {
 	text   string
 	weight float64
+	found  []found // by part, where it occurs
+	count  int     // documents that have it
+}
+
+// found are the documents of one part that have a term; first is the number of
+// the part's first document among those of all parts.
+type found struct {
+	postings []posting
+	first    int
 }
 
 // expand returns the terms that a word may mean: the word itself, it and a
 // neighbour written as one, what begins with it, its kin; and if there is none
 // of the first three, what is spelled nearly like it.
 func (r *ranking) expand(w word) []term {
-	var found []term
+	var terms []term
 	add := func(text string, weight float64) bool {
-		if !slices.ContainsFunc(r.parts, func(p *Part) bool { return p.postings[text] != nil }) {
-			return false
+		if slices.ContainsFunc(terms, func(t term) bool { return t.text == text }) {
+			return true
 		}
-		if !slices.ContainsFunc(found, func(t term) bool { return t.text == text }) {
-			found = append(found, term{text, weight})
+		t := term{text: text, weight: weight}
+		first := 0
+		for _, p := range r.parts {
+			if postings := p.postings[text]; postings != nil {
+				t.found = append(t.found, found{postings, first})
+				t.count += len(postings)
+			}
+			first += len(p.documents)
 		}
-		return true
+		if t.count > 0 {
+			terms = append(terms, t)
+		}
+		return t.count > 0
 	}
 	known := add(w.stem, 1)
 	for _, text := range w.joined {
 		known = add(text, joinedWeight) || known
 	}
 	for _, text := range r.beginning(w.text) {
-		known = add(text, prefixWeight) || known
+		known = add(text, prefixWeight*float64(len(w.text))/float64(len(text))) || known
 	}
 	if !known {
 		for _, text := range r.nearly(w.stem) {
 			add(text, typoWeight)
 		}
 	}
-	weight := kinWeight
+	kin, weight := thingKin, kinWeight
 	if w.action {
-		weight = actionKinWeight
+		kin, weight = actionKin, actionKinWeight
 	}
 	for _, text := range kin[w.stem] {
 		add(text, weight)
 	}
-	return found
+	return terms
 }
 
 // beginning returns terms that begin with the text.

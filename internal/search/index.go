@@ -32,7 +32,7 @@ type document struct {
 	callable string
 	keys     [3]string // of its names, see key
 	name     []nameWord
-	actions  uint64 // the kinds of action its name says
+	actions  uint64 // the kinds of action of the first verb in its name
 }
 
 // posting is a document that has a term. The fields' usual lengths stand in for
@@ -56,7 +56,9 @@ func NewPart(documents []Document) *Part {
 	for i, d := range documents {
 		p.documents[i].name = p.nameWords(d.Name)
 		for _, w := range p.documents[i].name {
-			p.documents[i].actions |= actionsOf[w.stem]
+			if p.documents[i].actions = actionsOf[w.stem]; p.documents[i].actions != 0 {
+				break
+			}
 		}
 		for _, t := range stems.terms(head(d.Server, maxName)) {
 			p.server[t] = true

@@ -22,6 +22,9 @@ us use using very want was we were while will with within without would you your
 yours
 `)
 
+// adjectives are verbs only before an article: open a file, open files.
+var adjectives = set(`clean clear complete empty free new open`)
+
 // interrogatives ask to be shown something.
 var interrogatives = set(`what when where which who whom whose`)
 
@@ -31,8 +34,7 @@ const actions = `
 get fetch read retrieve show view display see look load obtain inspect print dump give tell lookup download describe explain detail open return
 list enumerate browse overview show
 find search query lookup look locate seek grep filter match discover
-create add make new insert generate build open write produce post compose register set report
-append add attach insert put include extend leave
+create add make new insert generate build open write produce post compose register set report append attach put include extend leave
 delete remove erase drop forget clear discard destroy unset
 update edit change modify patch set alter bring make let replace rewrite rename adjust correct fix put configure mark close reopen
 write save store put
@@ -84,6 +86,36 @@ count measure
 install setup
 lock unlock
 login authenticate
+undo revert restore rollback reset
+backup archive export
+deploy release ship publish
+compile build make
+format lint tidy
+refresh reload renew
+scroll swipe pan
+zoom magnify
+crop trim cut
+rotate turn flip
+star favorite favourite bookmark like
+ban block
+tag label categorize classify
+vote poll
+reserve book schedule
+gather collect aggregate
+split divide separate
+group cluster arrange organize
+shut close
+watch monitor observe track
+save keep retain
+fill complete populate
+mark flag tick check complete
+hand give pass delegate assign
+replace swap substitute exchange
+guess predict estimate forecast
+encrypt sign
+debug diagnose trace investigate
+profile measure benchmark
+connect link attach join
 share invite
 buy order pay purchase
 `
@@ -171,10 +203,75 @@ javascript js script
 typescript ts
 python py
 kubernetes k8s
+page document doc
+report summary overview
+milestone deadline due
+board kanban project
+pipeline workflow automation action
+container docker
+machine host computer server system
+domain dns hostname
+certificate tls ssl
+bucket blob storage object
+queue topic stream
+function lambda method
+metric measurement
+alert notification incident
+chart graph plot diagram
+query sql statement
+company business organization organisation
+client customer account
+phone telephone number
+employee staff colleague worker
+invoice bill receipt
+plan subscription
+product article item
+stock inventory
+shipment delivery parcel
+song track music
+article news story headline
+post tweet status
+emoji reaction
+attachment file upload
+draft unsent
+attendee participant guest invitee
+note memo remark
+tag label category
+title heading name subject
+author creator writer
+language locale
+word term text
+line row
+fragment excerpt passage part
+code source program
+class type
+test spec
+address location url
+id identifier number
+hint tip advice
+cookie session
+proxy network
+device hardware
+console output log
+cursor mouse pointer
+area region zone
+owner user
+trash bin garbage
+shortcut key keyboard
+choice option
+picture photo image
+page screen view
+height tall size
+template boilerplate layout
+child sub nested
 `
 
-// kin holds, by stem, the stems that may stand for it.
-var kin = kinOf(actions + things)
+// actionKin and thingKin hold, by stem, the stems that may stand for a verb and
+// for any other word.
+var (
+	actionKin = kinOf(actions)
+	thingKin  = kinOf(things)
+)
 
 // actionsOf holds, by stem, the kinds of action a verb stands for, one bit each.
 var actionsOf = kindsOf(actions)

@@ -9,8 +9,12 @@ import (
 // ignored.
 const maxWords = 32
 
-// What a word is worth that is not in the query but supposed.
-const supposedWeight = 0.3
+// What a word is worth that is not in the query but supposed, and a verb that
+// does not say what to do.
+const (
+	supposedWeight = 0.3
+	besideWeight   = 0.4
+)
 
 // query is what is looked for.
 type query struct {
@@ -56,19 +60,22 @@ func readQuery(text string) query {
 		switch {
 		case interrogatives[text]:
 			asked = true
-			if kin[w.stem] == nil {
+			if thingKin[w.stem] == nil {
 				continue
 			}
-			w.weight = supposedWeight
+			w.weight, w.plural = supposedWeight, true
 		case functionWords[text]:
 			to = &empty
 		case text == "new" && q.actions&actionsOf["new"] != 0:
 			// Beside a verb it says only which kind of action is meant.
 			q.actions &= actionsOf["new"]
 			continue
-		case len(q.words) == 0 && !asked:
+		case len(q.words) == 0 && !asked && !(adjectives[text] && i+1 < len(all) && !functionWords[all[i+1]]):
 			q.actions = actionsOf[w.stem]
 			w.action = q.actions != 0
+		}
+		if !w.action && actionsOf[w.stem] != 0 && thingKin[w.stem] == nil {
+			w.weight = min(w.weight, besideWeight)
 		}
 		if len(*to) < maxWords && !slices.ContainsFunc(*to, func(o word) bool { return o.stem == w.stem }) {
 			*to = append(*to, w)

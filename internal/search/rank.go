@@ -1,26 +1,31 @@
 package search
 
-import "math"
+import (
+	"iter"
+	"math"
+)
 
 // How the scores of a document's words become its score. The values were found
 // on two thirds of the questions in internal/registry/testdata/search.
 const (
 	// saturation is BM25's k1: how soon more of the same word stops to matter.
-	saturation = 0.9
+	saturation = 1.0
 	// lacking is what is left of a score when the document has nearly none of
 	// the query's words.
-	lacking = 0.5
+	lacking = 0.6
 	// unasked is what is left of it when the query says nothing of what the
-	// tool's name says, and otherwise what a name in the other number keeps.
-	unasked     = 0.6
-	otherNumber = 0.5
+	// tool's name says, and otherNumber what a word of the name is worth that
+	// the query says in the other number.
+	unasked     = 0.55
+	otherNumber = 0.6
 	// What is left of it when the name says another kind of action than the
 	// query asks for, or is only supposed to ask for.
-	otherAction     = 0.7
-	supposedAction  = 0.75
-	otherServer     = 0.65
-	distinctive     = 0.8 // share of a word's documents that makes it a server's own
-	thingUnionShare = 0.5
+	otherAction    = 0.7
+	supposedAction = 0.65
+	// otherServer is what is left of it when the query names another server,
+	// by a word of which this share of documents are that server's own.
+	otherServer = 0.65
+	distinctive = 0.8
 )
 
 // ranking ranks all documents for one query. Documents are counted through all
@@ -92,63 +97,62 @@ func (r *ranking) rank(q query) []float64 {
 func (r *ranking) add(w word, turn int) float64 {
 	terms := r.expand(w)
 	together := 0 // documents that have any of the terms
-	r.each(terms, func(_ int, at posting, document int) {
+	for document := range everywhere(terms) {
 		if r.mark[document] != turn {
 			r.mark[document] = turn
 			r.best[document] = 0
 			together++
 		}
-	})
-	weights := make([]float64, len(terms))
+	}
 	most := 0.0
-	for i, t := range terms {
+	for _, t := range terms {
 		// A verb is as rare as all that mean the same; a noun that is rarer
 		// than its kin keeps some of that.
-		rarity := r.rarity(together)
+		rare := rarity(r.count, together)
 		if !w.action {
-			rarity = (rarity + r.rarity(r.found(t.text))) / 2
+			rare = (rare + rarity(r.count, t.count)) / 2
 		}
-		weights[i] = w.weight * t.weight * rarity
-		most = max(most, weights[i])
+		weight := w.weight * t.weight * rare
+		most = max(most, weight)
 		s := r.said[t.text]
 		r.said[t.text] = saying{max(s.strength, w.weight*t.weight), s.singular || !w.plural, s.plural || w.plural}
+		for document, frequency := range everywhere([]term{t}) {
+			if w.supposed && r.score[document] == 0 {
+				continue
+			}
+			if worth := weight * frequency / (frequency + saturation); worth > r.best[document] {
+				r.score[document] += worth - r.best[document]
+				r.best[document] = worth
+			}
+		}
 	}
-	r.each(terms, func(i int, at posting, document int) {
-		if w.supposed && r.score[document] == 0 {
-			return
-		}
-		frequency := float64(at.weight)
-		if worth := weights[i] * frequency / (frequency + saturation); worth > r.best[document] {
-			r.score[document] += worth - r.best[document]
-			r.best[document] = worth
-		}
-	})
 	return most
 }
 
-// each visits the documents that have the terms.
-func (r *ranking) each(terms []term, visit func(i int, at posting, document int)) {
-	first := 0
-	for _, part := range r.parts {
-		for i, t := range terms {
-			for _, at := range part.postings[t.text] {
-				visit(i, at, first+int(at.document))
+// everywhere are the documents that have the terms, with the terms' weights in
+// them.
+func everywhere(terms []term) iter.Seq2[int, float64] {
+	return func(yield func(document int, frequency float64) bool) {
+		for _, t := range terms {
+			for _, f := range t.found {
+				for _, p := range f.postings {
+					if !yield(f.first+int(p.document), float64(p.weight)) {
+						return
+					}
+				}
 			}
 		}
-		first += len(part.documents)
 	}
 }
 
 // found counts the documents that have a term.
 func (r *ranking) found(term string) int {
-	found := 0
+	count := 0
 	for _, p := range r.parts {
-		found += len(p.postings[term])
+		count += len(p.postings[term])
 	}
-	return found
+	return count
 }
-
-func (r *ranking) rarity(found int) float64 { return rarity(r.count, found) }
 
 // rarity is BM25's inverse document frequency.
 func rarity(documents, found int) float64 {
