@@ -157,9 +157,17 @@ func (p *engineProxy) down() {
 	}
 }
 
+// engineSocket is where the engine that is tested with listens.
+func engineSocket() string {
+	if path, local := strings.CutPrefix(os.Getenv("DOCKER_HOST"), "unix://"); local {
+		return path
+	}
+	return "/var/run/docker.sock"
+}
+
 // pass carries one connection to the engine and back.
 func (p *engineProxy) pass(front net.Conn) {
-	back, err := net.Dial("unix", "/var/run/docker.sock")
+	back, err := net.Dial("unix", engineSocket())
 	if err != nil {
 		_ = front.Close()
 		return

@@ -33,9 +33,10 @@ func (b *Backend) boot(ctx context.Context, abandoned <-chan struct{}, e *engine
 		return nil, e.downError()
 	}
 	for {
-		i, err := b.bootOnce(ctx, abandoned, e, image, spec)
-		if err != nil && e.learnsFrom(err, b.config.Logger) {
-			continue
+		known := e.knownQuirks()
+		i, err := b.bootOnce(ctx, abandoned, e, image, spec, known)
+		if err != nil && (e.learnsFrom(err, b.config.Logger) || e.knownQuirks() != known) {
+			continue // with what this boot, or one beside it, has learnt
 		}
 		if err != nil && errdefs.IsNotFound(err) {
 			e.forgetImage()
@@ -46,7 +47,7 @@ func (b *Backend) boot(ctx context.Context, abandoned <-chan struct{}, e *engine
 
 // bootOnce goes through the steps in the only order that loses nothing: attach
 // and ask for the exit before the start.
-func (b *Backend) bootOnce(ctx context.Context, abandoned <-chan struct{}, e *engine, image *localImage, spec sandbox.Spec) (_ *instance, err error) {
+func (b *Backend) bootOnce(ctx context.Context, abandoned <-chan struct{}, e *engine, image *localImage, spec sandbox.Spec, known quirks) (_ *instance, err error) {
 	o := options{
 		image:   image.id,
 		runtime: b.config.Runtime,
@@ -54,7 +55,7 @@ func (b *Backend) bootOnce(ctx context.Context, abandoned <-chan struct{}, e *en
 		labels:  self().labels(),
 		spec:    spec,
 		volumes: image.volumes,
-		quirks:  e.knownQuirks(),
+		quirks:  known,
 	}
 	host, err := o.hostConfig()
 	if err != nil {
@@ -76,7 +77,7 @@ func (b *Backend) bootOnce(ctx context.Context, abandoned <-chan struct{}, e *en
 	}
 	stream, err := e.client.ContainerAttach(ctx, name, container.AttachOptions{Stream: true, Stdin: true, Stdout: true, Stderr: true})
 	if err != nil {
-		return nil, e.step("attach to container", err)
+		return nil, e.step("attach to container", e.refusal(ctx, name, err))
 	}
 	waiting, stopWaiting := context.WithCancel(ctx)
 	exits, failures := e.client.ContainerWait(waiting, name, container.WaitConditionNextExit)
@@ -95,6 +96,19 @@ func (b *Backend) bootOnce(ctx context.Context, abandoned <-chan struct{}, e *en
 	go i.carry()
 	go i.watch(exits, failures, stopWaiting) //nolint:contextcheck // it lives as long as the container
 	return i, nil
+}
+
+// refusal is why a container cannot be attached to. Podman prepares it only
+// then, and the client keeps the engine's words to itself: a start that is
+// bound to fail too repeats them.
+func (e *engine) refusal(ctx context.Context, name string, err error) error {
+	if isLost(err) {
+		return err
+	}
+	if reason := e.client.ContainerStart(ctx, name, container.StartOptions{}); reason != nil {
+		return reason
+	}
+	return err
 }
 
 // discard takes the answer of a wait that nobody needs, so that its goroutine

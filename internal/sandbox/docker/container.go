@@ -149,24 +149,29 @@ func (o options) limits() sandbox.Spec {
 // tmpfs lists every writable folder. Each has a size and a number of inodes:
 // without, it would be half of the host's memory.
 func (o options) tmpfs(spec sandbox.Spec) map[string]string {
-	mount := func(size int64, mode string) string {
-		options := fmt.Sprintf("rw,nosuid,nodev,noexec,size=%d,mode=%s", size, mode)
+	mount := func(access string, size int64, mode string) string {
+		options := fmt.Sprintf("%s,nosuid,nodev,noexec,size=%d,mode=%s", access, size, mode)
 		if !o.quirks.plainTmpfs {
 			// The owner, because runc up to 1.1 gives the folder the mode of
 			// what it covers.
-			options += fmt.Sprintf(",nr_inodes=%d,uid=65534,gid=65534", max(size/scratchBytesPerInode, 16))
+			return options + fmt.Sprintf(",nr_inodes=%d,uid=65534,gid=65534", max(size/scratchBytesPerInode, 16))
 		}
-		return options
+		return options + ",notmpcopyup" // nothing of the image's into it
 	}
 	mounts := map[string]string{
-		scratch:    mount(spec.ScratchBytes, "1777"),
-		"/dev/shm": mount(sharedBytes, "1777"),
+		scratch:    mount("rw", spec.ScratchBytes, "1777"),
+		"/dev/shm": mount("rw", sharedBytes, "1777"),
 	}
 	// A volume that the image declares would be a writable folder of the host's
-	// disk, without a limit: an empty one that nobody can write covers it.
-	for _, path := range o.volumes {
+	// disk, without a limit: an empty one that nobody can write covers it. So it
+	// does the folders that Podman makes writable in a read-only container.
+	covered := slices.Clone(o.volumes)
+	if o.quirks.plainTmpfs {
+		covered = append(covered, "/run", "/tmp", "/var/tmp")
+	}
+	for _, path := range covered {
 		if _, taken := mounts[path]; !taken {
-			mounts[path] = mount(volumeBytes, "0555")
+			mounts[path] = mount("ro", volumeBytes, "0555")
 		}
 	}
 	return mounts

@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"os"
+	"strings"
 	"testing"
 
 	"go.uber.org/goleak"
@@ -59,10 +60,18 @@ func playOwner() error {
 	return err
 }
 
+// engineSocket is where the engine that is tested with listens.
+func engineSocket() string {
+	if path, local := strings.CutPrefix(os.Getenv("DOCKER_HOST"), "unix://"); local {
+		return path
+	}
+	return "/var/run/docker.sock"
+}
+
 // playSSH joins its standard streams to the engine, as `docker system
 // dial-stdio` does behind ssh.
 func playSSH() error {
-	engine, err := net.Dial("unix", "/var/run/docker.sock")
+	engine, err := net.Dial("unix", engineSocket())
 	if err != nil {
 		return err
 	}

@@ -96,6 +96,7 @@ func (b *Backend) probeImage(ctx context.Context, e *engine) (warning string, er
 }
 
 func (b *Backend) capabilities(e *engine, info system.Info, version types.Version) sandbox.Capabilities {
+	podman := engineName(version) == enginePodman
 	return sandbox.Capabilities{
 		Description: fmt.Sprintf("%s %s (API %s, runtime %s) at %s, image %s",
 			engineName(version), version.Version, e.client.ClientVersion(), b.runtimeName(info), e.endpoint.host, b.config.Image),
@@ -103,11 +104,14 @@ func (b *Backend) capabilities(e *engine, info system.Info, version types.Versio
 		Memory:    info.MemoryLimit,
 		CPUs:      info.CPUCfsQuota,
 		Processes: info.PidsLimit,
-		Scratch:   true, // a tmpfs with a size, with every runtime
+		// A tmpfs with a size and a number of files, with every runtime; but
+		// Podman takes no number.
+		Scratch: !podman,
 		// Each container has a file system of its own, whatever the storage
-		// driver; device nodes it has where the engine has the right to make any.
+		// driver; device nodes it has where the engine has the right to make any,
+		// and Podman does not say whether it has.
 		OwnFiles:   true,
-		OwnDevices: !slices.ContainsFunc(info.SecurityOptions, inUserNamespace),
+		OwnDevices: !podman && !slices.ContainsFunc(info.SecurityOptions, inUserNamespace),
 		Warnings:   b.warnings(e, info),
 	}
 }
@@ -119,12 +123,14 @@ func inUserNamespace(option string) bool {
 	return option == "name=rootless" || option == "name=userns"
 }
 
+const enginePodman = "Podman"
+
 // engineName goes by the parts that an engine says it is made of: Podman
 // answers as if it were Docker, but for those.
 func engineName(version types.Version) string {
 	for _, part := range version.Components {
 		if part.Name == "Podman Engine" {
-			return "Podman"
+			return enginePodman
 		}
 	}
 	return "Docker"

@@ -100,7 +100,7 @@ func (p *proxy) keep(conn net.Conn) {
 
 func (p *proxy) serve(conn net.Conn) {
 	defer conn.Close()
-	engine, err := net.Dial("unix", "/var/run/docker.sock")
+	engine, err := net.Dial("unix", engineSocket())
 	if err != nil {
 		return
 	}

@@ -19,8 +19,8 @@ type quirks struct {
 	// noInit: it has no init program of its own (docker-init, catatonit).
 	noInit bool
 	// plainTmpfs: its temporary folders take a size and a mode, but no owner
-	// and no number of inodes. Podman; the memory limit, which counts inodes,
-	// bounds them then.
+	// and no number of inodes, and it makes more of them than were asked for.
+	// Podman; the memory limit, which counts inodes, bounds them then.
 	plainTmpfs bool
 	// filter is how it takes the seccomp profile.
 	filter filterForm
@@ -62,6 +62,9 @@ func (q quirks) warnings() []string {
 	var list []string
 	if q.noInit {
 		list = append(list, "The engine has no init program: a program's orphans stay as zombies and count against its process limit; install docker-init (tini) or catatonit.")
+	}
+	if q.plainTmpfs {
+		list = append(list, "The engine sets no limit to the number of files in the scratch folder: the memory limit bounds them.")
 	}
 	switch q.filter {
 	case filterInline, filterFile:

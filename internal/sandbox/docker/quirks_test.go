@@ -9,6 +9,7 @@ import (
 	"net/http/httputil"
 	"net/url"
 	"os"
+	"path"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -31,19 +32,31 @@ type creation struct {
 // picky stands in front of the real engine and refuses to make containers as
 // judge says. It answers with judge's text as an engine does.
 func picky(t *testing.T, judge func(creation) string, change func(string) string) (host string, refusals func() []string) {
+	return pickyAt(t, "create", judge, change)
+}
+
+// pickyAt refuses at a step: "create"; or "attach", and then at the start too,
+// as Podman does, which prepares a container no sooner.
+func pickyAt(t *testing.T, step string, judge func(creation) string, change func(string) string) (host string, refusals func() []string) {
 	t.Helper()
 	dockertest.Require(t)
 	var mu sync.Mutex
 	var said []string
+	doomed := map[string]string{} // by the container's name
+	refuse := func(w http.ResponseWriter, status int, refusal string) {
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(status)
+		_ = json.NewEncoder(w).Encode(map[string]string{"message": refusal})
+	}
 	transport := &http.Transport{DialContext: func(ctx context.Context, _, _ string) (net.Conn, error) {
-		return new(net.Dialer).DialContext(ctx, "unix", "/var/run/docker.sock")
+		return new(net.Dialer).DialContext(ctx, "unix", engineSocket())
 	}}
 	engine := &httputil.ReverseProxy{
 		Rewrite:   func(r *httputil.ProxyRequest) { r.SetURL(&url.URL{Scheme: "http", Host: "engine"}) },
 		Transport: transport,
 	}
-	path := filepath.Join(t.TempDir(), "s")
-	listener, err := net.Listen("unix", path)
+	socket := filepath.Join(t.TempDir(), "s")
+	listener, err := net.Listen("unix", socket)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,11 +68,12 @@ func picky(t *testing.T, judge func(creation) string, change func(string) string
 			if refusal := judge(asked); refusal != "" {
 				mu.Lock()
 				said = append(said, refusal)
+				doomed[r.URL.Query().Get("name")] = refusal
 				mu.Unlock()
-				w.Header().Set("Content-Type", "application/json")
-				w.WriteHeader(http.StatusInternalServerError)
-				_ = json.NewEncoder(w).Encode(map[string]string{"message": refusal})
-				return
+				if step == "create" {
+					refuse(w, http.StatusInternalServerError, refusal)
+					return
+				}
 			}
 			text := string(body)
 			if change != nil {
@@ -69,6 +83,14 @@ func picky(t *testing.T, judge func(creation) string, change func(string) string
 			r.ContentLength = int64(len(text))
 			r.Header.Del("Content-Length")
 		}
+		action := path.Base(r.URL.Path)
+		mu.Lock()
+		refusal := doomed[path.Base(path.Dir(r.URL.Path))]
+		mu.Unlock()
+		if refusal != "" && (action == "attach" || action == "start") {
+			refuse(w, http.StatusConflict, refusal)
+			return
+		}
 		engine.ServeHTTP(w, r)
 	})}
 	go func() { _ = server.Serve(listener) }()
@@ -76,7 +98,7 @@ func picky(t *testing.T, judge func(creation) string, change func(string) string
 		_ = server.Close()
 		transport.CloseIdleConnections()
 	})
-	return "unix://" + path, func() []string {
+	return "unix://" + socket, func() []string {
 		mu.Lock()
 		defer mu.Unlock()
 		return said
@@ -127,6 +149,7 @@ func TestAnEngineThatTakesSettingsAsPodmanDoes(t *testing.T) {
 		before, _ := json.Marshal("seccomp=" + path)
 		after, _ := json.Marshal("seccomp=" + string(text))
 		body = strings.Replace(body, string(before), string(after), 1)
+		body = strings.ReplaceAll(body, ",notmpcopyup", "")
 		return strings.ReplaceAll(body, "mode=1777", "mode=1777,uid=65534")
 	})
 	backend := newBackend(t, func(c *docker.Config) { c.Host = host })
@@ -166,6 +189,51 @@ func TestAProfileThatTheEngineCannotReadIsLeftToItWithAWarning(t *testing.T) {
 	if warnings := warningsOf(t, backend); !strings.Contains(warnings, "uses its own") {
 		t.Errorf("got warnings %q", warnings)
 	}
+}
+
+func TestARefusalAtTheAttachTeachesToo(t *testing.T) {
+	host, refusals := pickyAt(t, "attach", func(asked creation) string {
+		if asked.HostConfig.Init {
+			return "preparing container for attach: container-init binary not found on the host"
+		}
+		return ""
+	}, nil)
+	backend := newBackend(t, func(c *docker.Config) { c.Host = host })
+	runs(t, backend)
+	if n := len(refusals()); n != 1 {
+		t.Errorf("the engine refused %d times, want once", n)
+	}
+	closeBackend(t, backend)
+	if left := docker.Containers(t); len(left) > 0 {
+		t.Errorf("left behind: %v", left)
+	}
+}
+
+func TestStartsSideBySideLearnFromEachOther(t *testing.T) {
+	const starts = 4
+	var asked sync.WaitGroup // until as many as there are have asked in vain
+	asked.Add(starts)
+	host, _ := picky(t, func(c creation) string {
+		if c.HostConfig.Init {
+			asked.Done()
+			asked.Wait()
+			return "container-init binary not found on the host"
+		}
+		return ""
+	}, nil)
+	backend := newBackend(t, func(c *docker.Config) { c.Host = host })
+	var group sync.WaitGroup
+	for range starts {
+		group.Go(func() {
+			i, err := backend.Start(t.Context(), sandbox.Spec{})
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			_ = i.Close()
+		})
+	}
+	group.Wait()
 }
 
 func TestARefusalThatTeachesNothingIsTheError(t *testing.T) {

@@ -139,7 +139,7 @@ try:
     print("written")
 except OSError as e:
     print(e.strerror, os.getcwd(), os.getuid())`)
-	if got != "Permission denied /scratch 65534\n" {
+	if got != "Read-only file system /scratch 65534\n" {
 		t.Errorf("got %q", got)
 	}
 	closeBackend(t, backend)
