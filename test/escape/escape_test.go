@@ -39,7 +39,7 @@ func TestNoAttackEscapes(t *testing.T) {
 
 func newDocker(t *testing.T) sandbox.Backend {
 	t.Helper()
-	return closed(t, docker.New(docker.Config{Image: dockertest.Require(t), Pull: docker.PullNever, Logger: slog.New(slog.DiscardHandler)}))
+	return closed(t, docker.New(docker.Config{Image: dockertest.Require(t), Runtime: dockertest.Runtime(), Pull: docker.PullNever, Logger: slog.New(slog.DiscardHandler)}))
 }
 
 func newNative(t *testing.T) sandbox.Backend {

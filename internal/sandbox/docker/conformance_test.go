@@ -13,7 +13,7 @@ import (
 // newBackend returns a backend for the image under test.
 func newBackend(t testing.TB, change func(*docker.Config)) *docker.Backend {
 	t.Helper()
-	config := docker.Config{Image: dockertest.Require(t), Pull: docker.PullNever, Logger: slog.New(slog.DiscardHandler)}
+	config := docker.Config{Image: dockertest.Require(t), Runtime: dockertest.Runtime(), Pull: docker.PullNever, Logger: slog.New(slog.DiscardHandler)}
 	if change != nil {
 		change(&config)
 	}

@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
+	"log/slog"
 	"strings"
 	"time"
 
@@ -42,6 +42,13 @@ func (b *Backend) Probe(ctx context.Context) (sandbox.Capabilities, error) {
 		} else if a.version, a.err = e.client.ServerVersion(detached); a.err != nil {
 			a.err = e.step("ask for the engine's version", a.err)
 		} else {
+			if engineName(a.version) == enginePodman {
+				if own, err := e.askPodman(detached); err == nil {
+					own.correct(&a.info)
+				} else {
+					b.config.Logger.Debug("limits taken from Podman's word in Docker's API", slog.Any("error", err))
+				}
+			}
 			a.image, a.err = b.probeImage(ctx, e)
 		}
 		answers <- a
@@ -96,7 +103,6 @@ func (b *Backend) probeImage(ctx context.Context, e *engine) (warning string, er
 }
 
 func (b *Backend) capabilities(e *engine, info system.Info, version types.Version) sandbox.Capabilities {
-	podman := engineName(version) == enginePodman
 	return sandbox.Capabilities{
 		Description: fmt.Sprintf("%s %s (API %s, runtime %s) at %s, image %s",
 			engineName(version), version.Version, e.client.ClientVersion(), b.runtimeName(info), e.endpoint.host, b.config.Image),
@@ -106,34 +112,14 @@ func (b *Backend) capabilities(e *engine, info system.Info, version types.Versio
 		Processes: info.PidsLimit,
 		// A tmpfs with a size and a number of files, with every runtime; but
 		// Podman takes no number.
-		Scratch: !podman,
+		Scratch: engineName(version) != enginePodman,
 		// Each container has a file system of its own, whatever the storage
-		// driver; device nodes it has where the engine has the right to make any,
-		// and Podman does not say whether it has.
+		// driver. In a user namespace the kernel lets nobody make device nodes:
+		// there, containers are shown the host's.
 		OwnFiles:   true,
-		OwnDevices: !podman && !slices.ContainsFunc(info.SecurityOptions, inUserNamespace),
-		Warnings:   b.warnings(e, info),
+		OwnDevices: !hasOption(info.SecurityOptions, "rootless") && !hasOption(info.SecurityOptions, "userns"),
+		Warnings:   b.warnings(e, info, engineName(version)),
 	}
-}
-
-// inUserNamespace says of a security option of an engine that its containers
-// are in a user namespace, where the kernel lets nobody make device nodes:
-// they are shown the host's.
-func inUserNamespace(option string) bool {
-	return option == "name=rootless" || option == "name=userns"
-}
-
-const enginePodman = "Podman"
-
-// engineName goes by the parts that an engine says it is made of: Podman
-// answers as if it were Docker, but for those.
-func engineName(version types.Version) string {
-	for _, part := range version.Components {
-		if part.Name == "Podman Engine" {
-			return enginePodman
-		}
-	}
-	return "Docker"
 }
 
 func (b *Backend) runtimeName(info system.Info) string {
@@ -144,7 +130,7 @@ func (b *Backend) runtimeName(info system.Info) string {
 }
 
 // warnings says what is weaker on this engine than it could be.
-func (b *Backend) warnings(e *engine, info system.Info) []string {
+func (b *Backend) warnings(e *engine, info system.Info, engine string) []string {
 	var list []string
 	add := func(when bool, text string) {
 		if when {
@@ -160,6 +146,7 @@ func (b *Backend) warnings(e *engine, info system.Info) []string {
 	add(info.MemoryLimit && !info.SwapLimit, "The engine does not count swap: a program can use the machine's swap beyond its memory limit; boot with swapaccount=1 or use cgroup v2.")
 	add(!info.CPUCfsQuota, "The engine cannot limit processor time; "+delegate+".")
 	add(!info.PidsLimit, "The engine cannot limit processes: a program can fork without end; "+delegate+".")
+	add(rootless && engine == enginePodman, "Podman as an ordinary user takes no limit of open files: a program can open as many as Podman itself; run Podman as root, or use a rootless Docker.")
 	known := e.knownQuirks()
 	if !hasOption(info.SecurityOptions, "seccomp") {
 		known.filter = filterNone

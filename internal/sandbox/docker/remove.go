@@ -3,6 +3,7 @@ package docker
 import (
 	"context"
 	"log/slog"
+	"strings"
 	"time"
 
 	"github.com/containerd/errdefs"
@@ -10,8 +11,15 @@ import (
 	"github.com/docker/docker/api/types/filters"
 )
 
-// removeTimeout bounds one try; a kill takes 40 ms (measured).
-const removeTimeout = 30 * time.Second
+const (
+	// removeTimeout bounds a removal; a kill takes 40 ms (measured).
+	removeTimeout = 30 * time.Second
+	// removeTries is how often an engine is asked that refuses, and removePause
+	// how long the first pause in between is; each is twice as long as the one
+	// before, 6 seconds in all.
+	removeTries = 6
+	removePause = 200 * time.Millisecond
+)
 
 // remove kills and removes a container. When the engine is gone, the removal
 // is owed, and made up for when an engine is found again.
@@ -24,9 +32,20 @@ func (b *Backend) remove(e *engine, name string) {
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), removeTimeout)
 	defer cancel()
-	err := e.client.ContainerRemove(ctx, name, container.RemoveOptions{Force: true, RemoveVolumes: true})
-	if err == nil || errdefs.IsNotFound(err) || errdefs.IsConflict(err) { // a conflict: being removed already
-		return
+	var err error
+	for try := range removeTries {
+		err = e.client.ContainerRemove(ctx, name, container.RemoveOptions{Force: true, RemoveVolumes: true})
+		if err == nil || errdefs.IsNotFound(err) || errdefs.IsConflict(err) && strings.Contains(err.Error(), "in progress") {
+			return // or being removed already
+		}
+		if isLost(err) || try == removeTries-1 {
+			break
+		}
+		// Podman refuses while a container is on its way from one state to the next.
+		select {
+		case <-time.After(removePause << try):
+		case <-ctx.Done():
+		}
 	}
 	if isLost(err) {
 		e.fail(err)

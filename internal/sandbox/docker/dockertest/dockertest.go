@@ -34,6 +34,10 @@ func Require(t testing.TB) (image string) {
 	return ""
 }
 
+// Runtime returns the OCI runtime to test with, such as "runsc"; empty is the
+// engine's own.
+func Runtime() string { return os.Getenv("PTC_MCP_TEST_RUNTIME") }
+
 // mustHave tells whether a missing engine is a failure.
 func mustHave(getenv func(string) string) bool {
 	return getenv("CI") == "true" || getenv("PTC_MCP_REQUIRE_DOCKER") == "1"
