@@ -127,6 +127,17 @@ func (e *entry) wireRow() []byte {
 	if e.input.closed {
 		row = append(row, `,"c":true`...)
 	}
+	separator := `,"y":{`
+	for _, p := range e.input.params {
+		if p.strict != nil {
+			row = append(appendQuoted(append(row, separator...), p.name), ':')
+			row = append(row, p.strict...)
+			separator = ","
+		}
+	}
+	if separator == "," {
+		row = append(row, '}')
+	}
 	if d := firstLine(cmp.Or(e.Description, e.Title), maxDescription); d != "" {
 		row = appendQuoted(append(row, `,"d":`...), d)
 	}

@@ -72,6 +72,42 @@ func TestWhenASchemaAllowsNoOtherParameters(t *testing.T) {
 	}
 }
 
+func TestWhatLiteralsAreHeldAgainst(t *testing.T) {
+	for schema, want := range map[string]string{
+		`{"type":"integer","minimum":1}`:                 `"integer"`,
+		`{"type":"number"}`:                              `"number"`,
+		`{"type":"string","enum":["a","b"]}`:             `["a","b"]`,
+		`{"enum":["a"]}`:                                 `["a"]`,
+		`{"enum":["a",null]}`:                            ``,
+		`{"enum":["a",1]}`:                               ``,
+		`{"enum":[]}`:                                    ``,
+		`{"enum":["` + strings.Repeat("x", 2000) + `"]}`: ``,
+		`{"type":["integer","null"]}`:                    ``,
+		`{"type":"integer","nullable":true}`:             ``,
+		`{"type":"integer","anyOf":[{}]}`:                ``,
+		`{"type":"boolean"}`:                             ``,
+		`{"type":"string"}`:                              ``,
+		`{"type":"array","items":{"enum":["a"]}}`:        ``,
+		`true`: ``,
+		`{"anyOf":[{"type":"integer"},{"type":"string"}]}`:  ``,
+		`{"type":"string","properties":{"type":"integer"}}`: ``,
+	} {
+		closed := `{"properties":{"p":` + schema + `},"additionalProperties":false}`
+		if got := string(parseInput([]byte(closed)).params[0].strict); got != want {
+			t.Errorf("%s: got %s, want %s", schema, got, want)
+		}
+		open := `{"properties":{"p":` + schema + `}}`
+		if got := parseInput([]byte(open)).params[0].strict; got != nil {
+			t.Errorf("%s in a schema that is not closed: got %s", schema, got)
+		}
+	}
+	e := &entry{Tool: &downstream.Tool{}, member: &member{part: "s"}, name: "mcp__s__t", part: "t",
+		input: parseInput([]byte(`{"properties":{"a":{"type":"integer"},"b":{},"c":{"enum":["x"]}},"additionalProperties":false}`))}
+	if got, want := string(e.wireRow()), `{"n":"mcp__s__t","s":"s","t":"t","p":["a","b","c"],"c":true,"y":{"a":"integer","c":["x"]}}`; got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
 func TestADescriptionIsOneShortLine(t *testing.T) {
 	for in, want := range map[string]string{
 		"":                       "",

@@ -11,6 +11,10 @@ type param struct {
 	kind string // the schema's type, if it is one word
 	// required is true when the schema demands it.
 	required bool
+	// strict is what a value plainly has to be, as JSON: the type's name, or the
+	// array of the texts it can be. Nil when the schema does not say it so
+	// simply, or is open.
+	strict []byte
 }
 
 // inputShape is what a call needs to know of an input schema.
@@ -52,6 +56,11 @@ func parseInput(schema []byte) inputShape {
 	// additionalProperties: false goes by properties and patternProperties
 	// alone; without it, anything combined with the schema may name others.
 	shape.closed = !patterns && (forbidden || absent && !combined && len(shape.params) > 0)
+	if !forbidden || patterns || combined {
+		for i := range shape.params {
+			shape.params[i].strict = nil
+		}
+	}
 	return shape
 }
 
@@ -64,11 +73,65 @@ func parseProperties(value []byte) []param {
 		}
 		name := string(key)
 		if !slices.ContainsFunc(params, func(p param) bool { return p.name == name }) {
-			params = append(params, param{name: name, kind: stringMember(value[at:end], "type")})
+			params = append(params, param{name: name, kind: stringMember(value[at:end], "type"), strict: strictValue(value[at:end])})
 		}
 		return end, nil
 	})
 	return params
+}
+
+// maxStrictValues bounds the texts of an enumeration in the table, in bytes.
+const maxStrictValues = 1 << 10
+
+// strictValue reads what a literal argument can be held against before the
+// server sees it: a number, or one of some texts. Servers take the text "5" for
+// a number, and anything for a boolean, so only what cannot be taken for it is
+// wrong; and a schema that forbids other arguments is the one that is meant so.
+func strictValue(schema []byte) []byte {
+	var kind string
+	var values []byte
+	simple := true
+	_, _ = eachMember(schema, 0, func(key []byte, at int) (int, error) {
+		end, err := skipValue(schema, at)
+		if err != nil {
+			return end, err
+		}
+		switch value := schema[at:end]; string(key) {
+		case "type":
+			if !isString(value) {
+				simple = false
+				break
+			}
+			kind = string(unquote(value))
+		case "enum":
+			values = value
+		case "anyOf", "oneOf", "allOf", "not", "if", "const", "$ref", "nullable":
+			simple = false
+		}
+		return end, nil
+	})
+	switch {
+	case !simple:
+	case values != nil:
+		texts := stringElements(values)
+		all := appendStrings(nil, texts)
+		if (kind == "" || kind == "string") && len(texts) > 0 && len(texts) == elements(values) && len(all) <= maxStrictValues {
+			return all
+		}
+	case kind == "integer" || kind == "number":
+		return appendQuoted(nil, kind)
+	}
+	return nil
+}
+
+// elements counts an array's elements.
+func elements(array []byte) int {
+	count := 0
+	_, _ = eachElement(array, 0, func(at int) (int, error) {
+		count++
+		return skipValue(array, at)
+	})
+	return count
 }
 
 // stringMember is the value of an object's member if that is a string.

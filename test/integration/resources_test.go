@@ -98,7 +98,7 @@ func TestAClientLibraryReadsTheTreeOfTools(t *testing.T) {
 	}
 }
 
-func await(t *testing.T, ctx context.Context, heard <-chan string) string { //nolint:revive // t first, as in all helpers
+func await(t *testing.T, ctx context.Context, heard <-chan string) string {
 	t.Helper()
 	select {
 	case what := <-heard:

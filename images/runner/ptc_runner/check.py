@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from typing import Any, Dict, List, Optional, Set, Tuple
 
-from . import signature, stubs
+from . import literals, signature, stubs
 from .catalogue import Catalogue
 from .signature import Entry
 
@@ -123,7 +123,11 @@ class _Checker:
             if only is not None and not self._catalogue.has_tool(server, only):
                 self._report_tool(node, server, only)
                 return
-            if not self._has(server, alias.name) or (only is not None and not self._belongs(server, only, alias.name)):
+            if only is None:
+                missing = not self._has(server, alias.name)
+            else:  # beside the tool the module has types, in capitals
+                missing = alias.name != only and not alias.name[:1].isupper() and not alias.name.startswith("_")
+            if missing:
                 self._report_tool(node, server, alias.name)
 
     def _has(self, server: str, name: str) -> bool:
@@ -131,10 +135,6 @@ class _Checker:
         return self._catalogue.has_tool(server, name) or bool(
             stubs.named_after(self._catalogue.by_server[server], name)
         )
-
-    def _belongs(self, server: str, tool: str, name: str) -> bool:
-        """Tell whether a tool's module may hold the name: the tool, its types, what it imports."""
-        return name == tool or not self._catalogue.has_tool(server, name)
 
     def _visit_call(self, node: ast.Call, entry: Entry) -> None:
         if any(isinstance(value, ast.Starred) for value in node.args):
@@ -150,7 +150,8 @@ class _Checker:
             if plain is None:
                 return
             positional = [plain]
-        _, fault = signature.match(entry, positional, keywords)
+        arguments, fault = signature.match(entry, positional, keywords)
+        fault = fault or literals.fault(entry.get("y", {}), arguments)
         if fault:
             self.problems.append(
                 (node.lineno, f"{entry['n']}: {fault}; call it as: await {signature.usage(entry)}")

@@ -19,6 +19,10 @@ CATALOGUE = Catalogue(
         tool("github", "list_issues", "owner", "repo", "state", required=["owner", "repo"], c=True),
         tool("github", "print", "x"),
         tool("open", "search", "user_name", required=[]),
+        tool(
+            "strict", "find", "state", "limit", "all", "q", required=[], c=True,
+            y={"state": ["open", "closed", "in_review"], "limit": "integer"},
+        ),
         tool("odd", "headers", "content-type", "class", "from", required=["content-type"], a=["odd one", "head.ers"]),
     ],
     NAMES,
@@ -38,7 +42,7 @@ class Check(unittest.TestCase):
             ("servers.githb.list_issues", "there is no server githb; nearest: github"),
             ("servers.github.list_isue", f"the server github has no tool list_isue; nearest: {usage}"),
             ("from servers.github import list_isues", f"the server github has no tool list_isues; nearest: {usage}"),
-            ("servers.zzz", "there is no server zzz; nearest: github, odd, open"),
+            ("servers.zzz", "there is no server zzz; nearest: github, odd, open, strict"),
             ("from servers.nope import x", "there is no server nope; nearest: open"),
             ("from servers import nope", "there is no server nope; nearest: open"),
             ("list_issues('a')", f"mcp__github__list_issues: missing 'repo' argument; call it as: await {usage}"),
@@ -52,8 +56,26 @@ class Check(unittest.TestCase):
             with self.subTest(source):
                 self.assertEqual([text.split(": ", 1)[1] for text in problems(source)], [expected])
 
+    def test_literals_that_cannot_be_right(self) -> None:
+        usage = "call it as: await mcp__strict__find(state=..., limit=..., all=..., q=...)"
+        for source, expected in (
+            ("find(state='opened')", "argument 'state' cannot be 'opened', only 'open' or 'closed' or 'in_review'; nearest: 'open'"),
+            ("find({'state': 'xyz'})", "argument 'state' cannot be 'xyz', only 'open' or 'closed' or 'in_review'"),
+            ("find('clsed')", "argument 'state' cannot be 'clsed', only 'open' or 'closed' or 'in_review'; nearest: 'closed'"),
+            ("find(limit='many')", "argument 'limit' must be an integer, not 'many'"),
+            ("servers.strict.find(limit={'x': 1})", "argument 'limit' must be an integer, not a dict"),
+        ):
+            with self.subTest(source):
+                self.assertEqual(problems(source), [f"1: mcp__strict__find: {expected}; {usage}"])
+
     def test_silence(self) -> None:
         for source in (
+            # What a server may take although it declares otherwise.
+            "find(state='Open')\nfind(state=' closed')\nfind(state='in-review')\nfind(state='')\nfind(state=None)\nfind(state=1)",
+            "find(limit='5')\nfind(limit='1e3')\nfind(limit=' 10 ')\nfind(limit=5.0)\nfind(limit=True)\nfind(limit=None)\nfind(limit='10 items')\nfind(limit='')\nfind(limit=[5])\nfind(limit='-inf')",
+            "find(all='true')\nfind(all='maybe')\nfind(all=0)\nfind(all=[])",
+            "find(state=x)\nfind(state=f'{x}')\nfind(limit=-5)\nfind(limit=int('many'))\nfind(limit='a' + b)\nfind(q='anything')",
+            "from servers.github.list_issues import list_issues, Optional, _Private\nfrom servers.github import ListIssuesResult",
             "await mcp__github__list_issues('a', repo='b')",
             "args = {}\nawait list_issues(args)\nawait list_issues(*args)\nawait list_issues(**args)\nawait list_issues({**args})",
             "def mcp__my__own(): pass\nmcp__my__own()",
@@ -76,7 +98,7 @@ class Check(unittest.TestCase):
 
 class Names(unittest.TestCase):
     def test_short_names_hide_nothing(self) -> None:
-        self.assertEqual(sorted(CATALOGUE.by_short_name), ["headers", "list_issues", "search"])
+        self.assertEqual(sorted(CATALOGUE.by_short_name), ["find", "headers", "list_issues", "search"])
 
 
 class Signature(unittest.TestCase):
