@@ -256,7 +256,7 @@ func (o *OAuth) renewNow(ctx context.Context, refused string) (*held, error) {
 		return nil, o.signIn(g.Ended)
 	case g.RefreshToken == "":
 		return nil, o.signIn("the sign-in has expired")
-	case refused != "" && refused == o.forcedToken():
+	case refused != "" && refused == o.forcedToken() && time.Since(g.Obtained) < justGiven:
 		return h, nil // the server will not take the next one either
 	}
 	h, err = o.refreshNow(ctx, h)
@@ -267,6 +267,10 @@ func (o *OAuth) renewNow(ctx context.Context, refused string) (*held, error) {
 	}
 	return h, err
 }
+
+// justGiven is how long after a refused token was renewed another refusal means
+// that renewing does not help.
+const justGiven = 10 * time.Second
 
 func (o *OAuth) forcedToken() string {
 	o.mu.Lock()

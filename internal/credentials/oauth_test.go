@@ -179,6 +179,18 @@ func TestARefusedTokenIsRenewedOnce(t *testing.T) {
 	if n := f.tokens.Load(); n != 2 {
 		t.Errorf("renewed %d times", n)
 	}
+
+	// Some authorization servers do not say when a token ends: the server does.
+	if err := o.config.Store.update(t.Context(), func(c *content) error {
+		g := c.grant("guarded", f.URL+"/mcp")
+		g.Obtained, g.Expires = g.Obtained.Add(-time.Hour), time.Time{}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if again, err := refused(t, o, second, 401, "Bearer"); !again || err != nil || token(t, o) == second {
+		t.Errorf("an hour later: %t, %v", again, err)
+	}
 }
 
 func TestWithoutASignInARefusalAsksForOne(t *testing.T) {

@@ -94,7 +94,7 @@ func dial(ctx context.Context, config Config, stderr *lastLines, offersChanged f
 	}
 	c.info = info
 	c.used()
-	c.follow() //nolint:contextcheck // for as long as the connection, which outlives ctx
+	c.follow()
 	return c, nil
 }
 

@@ -109,6 +109,11 @@ func (l *sseLink) request(ctx context.Context, call outgoing) (response, error) 
 	for {
 		select {
 		case r := <-ch:
+			if l.ctx.Err() != nil && posted != nil { // which ends the POST, too
+				if err := <-posted; errors.Is(err, ErrDown) {
+					return response{}, err // it was this request that was refused
+				}
+			}
 			return r.response, r.lost
 		case err := <-posted:
 			if err != nil && ctx.Err() == nil {

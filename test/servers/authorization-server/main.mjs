@@ -14,10 +14,8 @@ const options = {
   refreshTokenSeconds: 86400, // and a refresh token
   rotate: true, // each refresh token is good for one use
   registration: true, // clients may register themselves
-  metadataMembers: {}, // put into the metadata; null takes one away
-  metadataPadding: 0, // bytes that the metadata has beyond
   audience: null, // of all tokens, whatever resource was asked for
-  callbackMembers: {}, // put into each answer that goes back to a client
+  callbackMembers: {}, // put into each answer that goes back to a client; null takes one away
   clients: [],
   ...JSON.parse(json),
 }
@@ -66,16 +64,9 @@ const provider = new Provider(issuer, {
   },
 })
 
-// A faulty server: its metadata and its answers are not what they were.
+// A faulty server: its answers are not what they were.
 provider.use(async (ctx, next) => {
   await next()
-  if (ctx.path.startsWith('/.well-known/') && ctx.body && typeof ctx.body === 'object') {
-    for (const [member, value] of Object.entries(options.metadataMembers)) {
-      if (value === null) delete ctx.body[member]
-      else ctx.body[member] = value
-    }
-    if (options.metadataPadding) ctx.body.padding = 'x'.repeat(options.metadataPadding)
-  }
   const location = ctx.response.get('location') ?? ''
   if (location.includes('/callback?')) {
     const url = new URL(location)
