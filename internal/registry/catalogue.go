@@ -42,6 +42,9 @@ type toolset struct {
 	matched    []bool            // the filter's patterns that match a tool
 	// Whether the filter lets programs have the server's resources and prompts.
 	reads, prompts bool
+	// withdrawn are the parts of tools that the server listed once and lists no
+	// more, so that a program which still calls one learns why it fails.
+	withdrawn map[string]bool
 	// index is what a search looks through; the first call makes it.
 	index func() *search.Part
 }
@@ -81,6 +84,30 @@ func newToolset(m *member, tools []downstream.Tool, f filter, logger *slog.Logge
 	slices.SortFunc(s.entries, func(a, b *entry) int { return cmp.Compare(a.name, b.name) })
 	s.index = sync.OnceValue(func() *search.Part { return newPart(s.entries) })
 	return s
+}
+
+// maxWithdrawn bounds the tools of one server that are remembered though they
+// are gone.
+const maxWithdrawn = 1000
+
+// withdrawnFrom returns the parts of an earlier set's tools that are not here.
+func (s *toolset) withdrawnFrom(earlier *toolset) map[string]bool {
+	if earlier == nil {
+		return nil
+	}
+	withdrawn := map[string]bool{}
+	note := func(part string) {
+		if s.byPart[part] == nil && len(withdrawn) < maxWithdrawn {
+			withdrawn[part] = true
+		}
+	}
+	for part := range earlier.byPart {
+		note(part)
+	}
+	for part := range earlier.withdrawn {
+		note(part)
+	}
+	return withdrawn
 }
 
 // madeFrom reports whether the set was made from this very list. Lists are

@@ -118,3 +118,27 @@ func TestASearchSeesAChangedListAtOnce(t *testing.T) {
 		t.Errorf("after a death: %s", got)
 	}
 }
+
+func TestACallOfAWithdrawnToolSaysSo(t *testing.T) {
+	s := mail()
+	r := newRegistry(t, Options{}, s)
+	s.up(named("other")...)
+	s.up(named("another")...)
+	_, err := r.CallTool(t.Context(), "mcp__my_mail__send_mail", nil)
+	if te := toolError(t, err); te.Kind != tool.KindUnknown || !strings.Contains(te.Message, `server "my-mail" offered this tool before and has withdrawn it`) {
+		t.Errorf("got %+v", te)
+	}
+	s.up(named("send-mail")...)
+	if _, err := r.Inspect("mcp__my_mail__send_mail"); err != nil {
+		t.Errorf("back again: %v", err)
+	}
+	many := make([]string, 5000)
+	for i := range many {
+		many[i] = fmt.Sprint("t", i)
+	}
+	s.up(named(many...)...)
+	s.up()
+	if n := len(r.current.Load().views[0].tools.withdrawn); n != maxWithdrawn {
+		t.Errorf("%d tools are remembered", n)
+	}
+}

@@ -184,6 +184,7 @@ func (v *view) next(f filter, logger *slog.Logger) *view {
 	n := &view{member: v.member, status: status, tools: v.tools}
 	if !sameTools {
 		n.tools = newToolset(v.member, status.Tools, f, logger)
+		n.tools.withdrawn = n.tools.withdrawnFrom(v.tools)
 		time.AfterFunc(indexDelay, func() { n.tools.index() })
 	}
 	return n

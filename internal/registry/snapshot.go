@@ -118,9 +118,23 @@ func (s *snapshot) resolve(name string) (*entry, error) {
 		if m := s.removed(name); m != nil {
 			return nil, tool.Errorf(clip(name, maxShownName), tool.KindUnknown, "server %q is no longer configured, so its tools are gone; do without it", m.Name())
 		}
+		if m := s.withdrawn(name); m != nil {
+			return nil, tool.Errorf(clip(name, maxShownName), tool.KindUnknown,
+				"server %q offered this tool before and has withdrawn it, so nothing was sent; do without it%s", m.Name(), didYouMean(name, s.names))
+		}
 		return nil, tool.Errorf(clip(name, maxShownName), tool.KindUnknown, "no such tool%s", didYouMean(name, s.names))
 	}
 	return nil, v.unavailable(name)
+}
+
+// withdrawn finds the server that once listed a tool of the callable name.
+func (s *snapshot) withdrawn(name string) *member {
+	for _, v := range s.views {
+		if part, ok := strings.CutPrefix(name, v.prefix); ok && v.listed() && v.tools.withdrawn[part] {
+			return v.member
+		}
+	}
+	return nil
 }
 
 // called finds a tool by its callable name. It is what nearly every call needs.
