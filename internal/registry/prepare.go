@@ -106,12 +106,31 @@ func (p *program) names(m *member) bool {
 			}
 		}
 		for _, s := range p.strings {
-			if p.usesServers && s == spelling || startsTool(s, spelling) {
+			if p.usesServers && s == spelling || startsTool(s, spelling) || inFolder(s, spelling) {
 				return true
 			}
 		}
 	}
 	return false
+}
+
+// inFolder reports whether s is a path in the server's folder of the tree of
+// wrapper files, or that folder.
+func inFolder(s, server string) bool {
+	path, ok := treePath(s)
+	folder, _, _ := strings.Cut(path, "/")
+	return ok && folder == server
+}
+
+// treePath returns what follows "servers/" in a path of the tree; empty for the
+// tree itself.
+func treePath(s string) (path string, ok bool) {
+	s, ok = strings.CutPrefix(strings.TrimPrefix(s, "./"), "servers")
+	if s == "" {
+		return "", ok
+	}
+	path, slash := strings.CutPrefix(s, "/")
+	return path, ok && slash
 }
 
 // startsTool reports whether s is a server's name, something that separates it,

@@ -48,6 +48,8 @@ func TestARunWaitsOnlyForServersItsProgramNames(t *testing.T) {
 		`inspect_tool(tool_name='''my_server__get''')`,
 		`getattr(servers, "my-server")`,
 		`print(f"{await mcp__my_server__get()}")`,
+		`print(open("servers/my_server/get.py").read())`,
+		`os.listdir("./servers/my_server")`,
 	} {
 		if named, _ := waits(t, source); !named {
 			t.Errorf("no wait for %s", source)
@@ -66,6 +68,7 @@ func TestARunWaitsOnlyForServersItsProgramNames(t *testing.T) {
 		`print(await servers.fast.known_tool())`,
 		"for i, job in enumerate([1]):\n    if (i): emit(server_status())\n    match (i):\n        case 1: pass",
 		"x = '''unclosed\nquery(1)",
+		`open("servers.txt"); print("servers/fast")`,
 		"print('it\\'s query(1)') # query(2)",
 	} {
 		if named, guessed := waits(t, source); named || guessed {
@@ -76,6 +79,8 @@ func TestARunWaitsOnlyForServersItsProgramNames(t *testing.T) {
 		`rows = json.loads(await query_database({"sql": "x"}))`,
 		"print(1)\nawait other_tool()\n",
 		"print(list_callable_tools())", // all that will be there is meant
+		`print(os.listdir("servers"))`,
+		`print(open(f"servers/{s}/get.py").read())`,
 	} {
 		if named, guessed := waits(t, source); named || !guessed {
 			t.Errorf("no bounded wait for %s", source)

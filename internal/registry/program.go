@@ -60,6 +60,14 @@ func readProgram(source string) *program {
 			p.unbound = append(p.unbound, name)
 		}
 	}
+	for _, s := range p.strings {
+		// Whoever reads the tree of wrapper files, rather than one folder of
+		// it, means all servers, as one does who lists the tools.
+		if path, ok := treePath(s); ok && (path == "" || strings.ContainsAny(path[:1], "{*%")) {
+			p.unbound = append(p.unbound, tool.ListCallableTools)
+			break
+		}
+	}
 	return p
 }
 
