@@ -21,7 +21,7 @@ GOLANGCI := $(shell command -v golangci-lint || echo .cache/bin/golangci-lint)
 export TESTCONTAINERS_RYUK_DISABLED := true
 export PTC_MCP_REQUIRE_DOCKER := 1
 
-.PHONY: build setup demo test test-go soak test-runner vet lint fmt cover fuzz bench bench-full bench-compare cross image clean help
+.PHONY: build setup demo test test-go escape soak test-runner vet lint fmt cover fuzz bench bench-full bench-compare cross image clean help
 
 build: ## Build bin/ptc-mcp
 	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/ptc-mcp ./cmd/ptc-mcp
@@ -40,6 +40,9 @@ test-go: setup
 	@test/setup/npm.sh test/clients/claude-code
 	@for suite in $(SUITES); do test/setup/image.sh $$suite >/dev/null; done
 	PTC_MCP_TEST_IMAGE=$$(test/setup/image.sh) go test -race -timeout 18m ./...
+
+escape: setup ## Make every attack on every sandbox, also on those that seldom differ
+	PTC_MCP_TEST_IMAGE=$$(test/setup/image.sh) PTC_MCP_ALL_ATTACKS=1 go test -race -timeout 30m -count 1 -run 'NoAttackEscapes|OrdinaryUserIsSafe' ./test/escape
 
 soak: setup ## Kill sandboxes and ptc-mcp at random through 1,000 runs; nothing may be left
 	PTC_MCP_TEST_IMAGE=$$(test/setup/image.sh) PTC_MCP_SOAK_RUNS=1000 go test -race -timeout 60m -count 1 -v -run 'SuddenDeaths|OutlivesItsEngine|EngineIsRestarted' ./test/escape
