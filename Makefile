@@ -89,9 +89,10 @@ bench: build setup ## Measure runs and calls against the floors of this machine,
 bench-full: build setup ## The same over the whole range, for an hour; renews docs/performance.md
 	PTC_MCP_TEST_IMAGE=$$(test/setup/image.sh) go run ./test/bench -full -json bin/bench.json -page docs/performance.md $(BENCH)
 
+export OTHER ?=
 bench-compare: build setup ## Measure another MCP server side by side: OTHER='command'
-	@[ -n "$(OTHER)" ] || { echo "bench-compare: give the other server's command, as in make bench-compare OTHER='other-server --stdio'" >&2; exit 2; }
-	PTC_MCP_TEST_IMAGE=$$(test/setup/image.sh) go run ./test/bench -sandbox native -other '$(OTHER)' $(BENCH)
+	@[ -n "$$OTHER" ] || { echo "bench-compare: give the other server's command, as in make bench-compare OTHER='other-server --stdio'" >&2; exit 2; }
+	PTC_MCP_TEST_IMAGE=$$(test/setup/image.sh) go run ./test/bench -sandbox native -other "$$OTHER" $(BENCH)
 
 cross: ## Compile for every platform
 	@for os in linux darwin windows; do for arch in amd64 arm64; do \

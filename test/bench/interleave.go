@@ -34,13 +34,13 @@ func floorProbe(name string, take func(ctx context.Context) (time.Duration, erro
 // for each. When one fails it returns what there is by then.
 func interleave(ctx context.Context, n, warmUp int, probes ...probe) ([]series, error) {
 	samples := make([][]float64, len(probes))
-	cpu := make([]time.Duration, len(probes))
+	cpu := make([]subject.Usage, len(probes))
 	finish := func(err error) ([]series, error) {
 		out := make([]series, 0, len(probes))
 		for i, p := range probes {
 			s := series{Name: p.name, Kind: p.kind, Unit: p.unit, Summary: stats.Summarize(samples[i])}
 			if p.server != nil && s.N > 0 {
-				s.CPU = ms(cpu[i]) / float64(s.N)
+				s.CPU, s.OwnCPU = ms(cpu[i].CPU)/float64(s.N), ms(cpu[i].Own)/float64(s.N)
 				s.PeakMB, _ = subject.Peak(p.server.PID()) // a figure beside the measured one
 			}
 			out = append(out, s)
@@ -76,7 +76,7 @@ func interleave(ctx context.Context, n, warmUp int, probes ...probe) ([]series, 
 			continue
 		}
 		if now, err := p.server.Usage(); err == nil {
-			cpu[i] = now.CPU - used[i].CPU
+			cpu[i] = subject.Usage{CPU: now.CPU - used[i].CPU, Own: now.Own - used[i].Own}
 		}
 	}
 	return finish(nil)

@@ -39,6 +39,8 @@ type settings struct {
 	// for the other server.
 	Execution      []string `json:"execution,omitempty"`
 	OtherExecution []string `json:"other_execution,omitempty"`
+	// Profiles is a folder for profiles of ptc-mcp.
+	Profiles string `json:"-"`
 
 	rows *regexp.Regexp
 }
@@ -92,6 +94,7 @@ func parse(args []string, stderr io.Writer) (settings, outputs, error) {
 	flags.StringVar(&o.Other, "other", "", "measure the MCP server that this shell `command` starts, side by side; {config} and {mcpServers} in it stand for its configuration files")
 	flags.StringVar(&execution, "execution", "", "further `lines` under execution in the configuration, separated by semicolons")
 	flags.StringVar(&otherConfig, "other-execution", "", "the same for the other server")
+	flags.StringVar(&o.Profiles, "profiles", "", "leave a CPU and an allocation profile of every ptc-mcp in this `folder`")
 	flags.StringVar(&f.json, "json", "", "write everything that was measured to this `file`")
 	flags.StringVar(&f.markdown, "markdown", "", "write the tables to this `file` instead of standard output")
 	flags.StringVar(&f.page, "page", "", "renew the measured part of this `file`, and the charts in the folder beside it")

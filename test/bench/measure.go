@@ -137,6 +137,9 @@ func (s *stage) rows(ctx context.Context, rows []row) []result {
 			continue
 		}
 		r := result{Row: row.name, Title: row.title, Sandbox: s.sandbox, Unit: row.unit}
+		if s.Profiles != "" && len(s.launches) > 0 {
+			s.launches[0].Profiles = filepath.Join(s.Profiles, s.sandbox+"-"+row.name)
+		}
 		begin := time.Now()
 		bounded, cancel := context.WithTimeout(ctx, rowTimeout)
 		if err := row.measure(bounded, s, &r); err != nil {

@@ -122,7 +122,7 @@ func (r *result) spread() string {
 	}
 	text := fmt.Sprintf("%s / %s / %s", figure(s.P50, ""), figure(s.P90, ""), figure(s.P99, r.Unit))
 	if s.CPU > 0 {
-		text += fmt.Sprintf("; %s CPU", figure(s.CPU, "ms"))
+		text += fmt.Sprintf("; CPU %s, %s of it the server's", figure(s.CPU, "ms"), figure(s.OwnCPU, ""))
 	}
 	return text + fmt.Sprintf("; n %d", s.N)
 }

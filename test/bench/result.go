@@ -41,6 +41,8 @@ type series struct {
 	// CPU is the processor time of one sample in ms, of the server and all
 	// below it, refilling the pool included.
 	CPU float64 `json:"cpu_ms,omitempty"`
+	// OwnCPU is the server's own part of that.
+	OwnCPU float64 `json:"own_cpu_ms,omitempty"`
 	// PeakMB is the most memory that the server held meanwhile.
 	PeakMB float64 `json:"peak_mb,omitempty"`
 }

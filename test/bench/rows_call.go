@@ -147,7 +147,7 @@ func resultRow(ctx context.Context, s *stage, r *result) error {
 }
 
 // resultMemoryRow: what a new server holds of a large result at most, beyond the
-// bytes that arrived. Resident memory, so garbage counts too.
+// bytes that arrived. Resident memory, so garbage counts too; but not the code.
 func resultMemoryRow(ctx context.Context, s *stage, r *result) error {
 	const size = 64 << 20
 	times := make([][]float64, len(s.launches))
@@ -159,13 +159,21 @@ func resultMemoryRow(ctx context.Context, s *stage, r *result) error {
 		if err != nil {
 			return 0, err
 		}
+		filesBefore, err := subject.OfFiles(server.PID())
+		if err != nil {
+			return 0, err
+		}
 		took, err := inside(blob(size))(ctx, server)
 		if err != nil {
 			return 0, err
 		}
 		times[i] = append(times[i], took)
 		peak, err := subject.Peak(server.PID())
-		return peak - before - size>>20, err
+		if err != nil {
+			return 0, err
+		}
+		files, err := subject.OfFiles(server.PID())
+		return (peak - files) - (before - filesBefore) - size>>20, err
 	})...)
 	if err != nil {
 		return err

@@ -70,7 +70,7 @@ func toolsSearchRow(ctx context.Context, s *stage, r *result) error {
 	}
 	query := func(ctx context.Context, server *subject.Server) (float64, error) {
 		return elapsed(func() error {
-			_, err := server.Request(ctx, "tools/call", map[string]any{"name": search, "arguments": map[string]any{"query": "create an item in the list"}})
+			_, err := server.Call(ctx, search, map[string]any{"query": "create an item in the list"})
 			return err
 		})
 	}

@@ -23,7 +23,7 @@ func kernelFloors(ctx context.Context, s *stage, r *result) error {
 		{"a byte to another process and back", "pipe", 2000, nil},
 		{"fork, end, wait", "fork", 200, nil},
 		{"a process in new namespaces with a tmpfs", "namespaces", 60, nil},
-		{"fork, exec `true`", "exec", 100, []string{"echo"}},
+		{"fork, exec `echo`", "exec", 100, []string{"echo"}},
 		{"fork, exec a bare Python", "exec", 40, append(python, floor.Bare)},
 		{"the same with asyncio", "exec", 40, append(python, floor.WithAsyncio)},
 	} {

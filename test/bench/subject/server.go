@@ -13,6 +13,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -44,13 +45,16 @@ type Launch struct {
 	Command                        string
 	// Extra are lines under execution for every server, after the others.
 	Extra []string
+	// Profiles, if set, is the beginning of the paths of a CPU and an allocation
+	// profile of ptc-mcp that each server leaves.
+	Profiles string
 	// Stderr receives what the server logs.
 	Stderr io.Writer
 }
 
 // Start starts a server and waits until it has answered initialize.
 func (l Launch) Start(ctx context.Context, c Config) (_ *Server, err error) {
-	dir, err := os.MkdirTemp("", "ptc-mcp-bench-server-")
+	dir, err := os.MkdirTemp("", "bench-")
 	if err != nil {
 		return nil, err
 	}
@@ -95,8 +99,12 @@ func (l Launch) command(dir string, c Config) (*exec.Cmd, error) {
 	if err != nil {
 		return nil, err
 	}
-	args := append([]string{"serve", "--config", path, "--log-level", "error"}, c.Flags...)
-	return exec.Command(l.Binary, args...), nil
+	args := []string{"serve", "--config", path, "--log-level", "error"}
+	if l.Profiles != "" {
+		unique := l.Profiles + "-" + filepath.Base(dir)
+		args = append(args, "--cpuprofile", unique+".cpu", "--memprofile", unique+".mem")
+	}
+	return exec.Command(l.Binary, append(args, c.Flags...)...), nil
 }
 
 // otherCommand gives another server the same tools: by PTC_MCP_CONFIG, which
@@ -147,7 +155,12 @@ func (s *Server) Usage() (Usage, error) { return UsageOf(s.PID()) }
 
 // Execute runs a program that must succeed, and returns its output.
 func (s *Server) Execute(ctx context.Context, code string) (string, error) {
-	raw, err := s.Request(ctx, "tools/call", map[string]any{"name": "execute_program", "arguments": map[string]any{"code": code}})
+	return s.Call(ctx, "execute_program", map[string]any{"code": code})
+}
+
+// Call calls a tool that must succeed, and returns its output as Execute does.
+func (s *Server) Call(ctx context.Context, tool string, arguments map[string]any) (string, error) {
+	raw, err := s.Request(ctx, "tools/call", map[string]any{"name": tool, "arguments": arguments})
 	if err != nil {
 		return "", err
 	}
@@ -166,7 +179,7 @@ func output(raw []byte) (string, error) {
 		}
 	}
 	if err := json.Unmarshal(raw, &result); err != nil {
-		return "", fmt.Errorf("result of execute_program: %w", err)
+		return "", fmt.Errorf("result of a tool: %w", err)
 	}
 	text := ""
 	if len(result.Content) > 0 {

@@ -15,6 +15,8 @@ type Usage struct {
 	// living, and of those that have ended and been waited for. Containers are
 	// not below the server; they are their engine's.
 	CPU time.Duration
+	// Own is the server's own part of it.
+	Own time.Duration
 }
 
 // tick is what the kernel counts processor time in for user space (USER_HZ).
@@ -26,24 +28,26 @@ func UsageOf(pid int) (Usage, error) {
 	if err != nil {
 		return Usage{}, err
 	}
-	if _, alive := stats[pid]; !alive {
+	server, alive := stats[pid]
+	if !alive {
 		return Usage{}, fmt.Errorf("process %d has ended", pid)
 	}
 	children := map[int][]int{}
 	for id, s := range stats {
 		children[s.parent] = append(children[s.parent], id)
 	}
-	var used Usage
+	used := Usage{Own: time.Duration(server.ticks) * tick}
 	for queue := []int{pid}; len(queue) > 0; queue = queue[1:] {
-		used.CPU += time.Duration(stats[queue[0]].ticks) * tick
+		p := stats[queue[0]]
+		used.CPU += time.Duration(p.ticks+p.reaped) * tick
 		queue = append(queue, children[queue[0]]...)
 	}
 	return used, nil
 }
 
 type process struct {
-	parent int
-	ticks  int64
+	parent        int
+	ticks, reaped int64 // of itself, and of the children it has waited for
 }
 
 func processes() (map[int]process, error) {
@@ -84,27 +88,29 @@ func parseStat(line string) (pid int, p process, err error) {
 	if p.parent, err = strconv.Atoi(fields[1]); err != nil {
 		return 0, process{}, err
 	}
-	for _, text := range fields[11:15] {
+	for i, text := range fields[11:15] {
 		n, err := strconv.ParseInt(text, 10, 64)
 		if err != nil {
 			return 0, process{}, err
 		}
-		p.ticks += n
+		if i < 2 {
+			p.ticks += n
+		} else {
+			p.reaped += n
+		}
 	}
 	return pid, p, nil
 }
 
-// Resident is a process's memory in MB (2^20 bytes), Peak the most it was since
-// it started or ResetPeak (Linux only).
+// Resident is a process's memory in MB (2^20 bytes; Linux only).
 func Resident(pid int) (float64, error) { return memory(pid, "VmRSS:") }
 
 // Peak is the largest Resident so far.
 func Peak(pid int) (float64, error) { return memory(pid, "VmHWM:") }
 
-// ResetPeak has Peak begin anew (proc_pid_clear_refs(5)).
-func ResetPeak(pid int) error {
-	return os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", pid), []byte("5"), 0)
-}
+// OfFiles is the part of Resident that is of files, the program's code above
+// all: it grows with what of that has been used, whatever is allocated.
+func OfFiles(pid int) (float64, error) { return memory(pid, "RssFile:") }
 
 func memory(pid int, key string) (float64, error) {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))

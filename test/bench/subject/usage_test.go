@@ -15,7 +15,7 @@ func TestParseStat(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			pid, p, err := parseStat(line)
-			if err != nil || pid != 42 || p.parent != 17 || p.ticks != 11+7+5+3 {
+			if err != nil || pid != 42 || p.parent != 17 || p.ticks != 11+7 || p.reaped != 5+3 {
 				t.Errorf("got %d %+v, %v", pid, p, err)
 			}
 		})
@@ -41,7 +41,7 @@ func TestOutputOfEveryKindOfResult(t *testing.T) {
 		"an error":                    {`{"isError":true,"content":[{"type":"text","text":"broken"}]}`, "", "broken"},
 		"a failure without a flag":    {`{"content":[{"type":"text","text":"[Script execution failed]\nbroken"}]}`, "", "[Script execution failed]\nbroken"},
 		"a failure that says not ok":  {`{"content":[{"type":"text","text":"broken"}],"structuredContent":{"ok":false}}`, "", "broken"},
-		"a result that is no result":  {`7`, "", "result of execute_program"},
+		"a result that is no result":  {`7`, "", "result of a tool"},
 		"structured without any flag": {`{"content":[],"structuredContent":{"output":"1\n"}}`, "1\n", ""},
 	} {
 		t.Run(name, func(t *testing.T) {
