@@ -119,7 +119,7 @@ func (b *bench) stage(ctx context.Context, name string) (*stage, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.settle = max(s.settle, 3*took)
+	s.settle = min(max(s.settle, 3*took), time.Second)
 	if b.Other != "" {
 		s.launches = append(s.launches, subject.Launch{
 			Name: "other", TestServer: b.testServer, Command: b.Other, Extra: b.OtherExecution, Stderr: b.progress,

@@ -83,7 +83,7 @@ func charts(r report) []namedChart {
 
 // latencies draws the percentiles of a small program, warm and cold.
 func latencies(r report) namedChart {
-	c := namedChart{"latency", chart.Chart{Title: "print(1): how many of the runs take at most how long", X: "percent of the runs", Y: "ms"}}
+	c := namedChart{"latency", chart.Chart{Title: "print(1): how many of the runs take at most how long", X: "percent of the runs", Y: "ms", XTicks: []float64{50, 90, 99}}}
 	for _, row := range []struct{ name, word string }{{"print-warm", "warm"}, {"print-cold", "cold"}} {
 		for _, res := range r.Results {
 			s := res.subject()

@@ -13,6 +13,8 @@ import (
 type Chart struct {
 	Title, X, Y string
 	Lines       []Line
+	// XTicks are the marked values of the X axis; nil leaves the choice open.
+	XTicks []float64
 	// Ticks writes a value of the X axis; nil writes plain numbers.
 	Ticks func(float64) string
 }
@@ -51,7 +53,11 @@ func (c Chart) SVG() string {
 	fmt.Fprintf(&b, `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 %g %g" width="%g" height="%g" role="img">`+"\n", width, height, width, height)
 	fmt.Fprintf(&b, "<title>%s</title>\n%s", html.EscapeString(c.Title), style)
 	text(&b, left, 22, "start", "title", c.Title)
-	for _, v := range x.ticks() {
+	marks := c.XTicks
+	if marks == nil {
+		marks = x.ticks()
+	}
+	for _, v := range marks {
 		at := x.at(v)
 		grid(&b, at, top, at, height-bottom)
 		label := number(v)
