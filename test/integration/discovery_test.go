@@ -2,8 +2,10 @@ package integration
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -20,7 +22,7 @@ func TestAModelFindsToolsOfRealServers(t *testing.T) {
 		"search the knowledge graph":    "mcp__memory__search_nodes(*, query: str) -> ",
 		"mcp__everything__get_sum":      "mcp__everything__get_sum(*, a: float, b: float) -> ",
 		"everything.get-sum":            "mcp__everything__get_sum(*, a: float, b: float) -> ",
-		"serach the knowlege grpah":     "mcp__memory__search_nodes(*, query: str) -> ",
+		"saerch the knowledge grahp":    "mcp__memory__search_nodes(*, query: str) -> ",
 		"which directories are allowed": "mcp__filesystem__list_allowed_directories() -> ",
 	} {
 		r := c.callTool("search_tools", map[string]any{"query": query, "limit": 3})
@@ -155,4 +157,45 @@ print("mcp__t__late" in list_callable_tools(server="t"))
 			t.Errorf("printed %q", lines)
 		}
 	})
+}
+
+func TestToolsOnTheCommandLine(t *testing.T) {
+	folder := t.TempDir()
+	if err := os.WriteFile(filepath.Join(folder, "a.txt"), []byte("first\nsecond\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	config := filepath.Join(t.TempDir(), "config.yaml")
+	text := on(t, "native").filesystem(folder).memory(t).stdio("gone", "no-such-server").String()
+	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	path := fmt.Sprintf(`{"path":%q}`, filepath.Join(folder, "a.txt"))
+	for _, test := range []struct {
+		name    string
+		args    []string
+		stdin   string
+		code    int
+		out     string // what standard output begins with
+		message string // part of standard error
+	}{
+		{"search", []string{"search", "forget", "what", "is", "known", "of", "an", "entity", "--limit", "2"}, "", 0, "mcp__memory__delete_entities(", "among 23 tools"},
+		{"call", []string{"call", "filesystem.read_text_file", path, "--json"}, "", 0, `{"content":"first\nsecond\n"}`, ""},
+		{"call with arguments from standard input", []string{"call", "read_text_file", "-", "--json"}, path, 0, `{"content":"first\nsecond\n"}`, ""},
+		{"a call that fails", []string{"call", "filesystem.read_text_file", `{"path":"/etc/passwd"}`}, "", 1, "", "outside allowed directories"},
+		{"an unknown tool", []string{"call", "filesystem.read_txt_file", path}, "", 2, "", "or mcp__filesystem__read_text_file"},
+		{"a server that is down", []string{"call", "gone.anything"}, "", 4, "", `server "gone" is not connected`},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			var out, message strings.Builder
+			cmd := exec.Command(ptcMCP, append(append([]string{"tools"}, test.args...), "--config", config)...)
+			cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(test.stdin), &out, &message
+			var failed *exec.ExitError
+			if err := cmd.Run(); err != nil && !errors.As(err, &failed) {
+				t.Fatal(err)
+			}
+			if got := cmd.ProcessState.ExitCode(); got != test.code || !strings.HasPrefix(out.String(), test.out) || !strings.Contains(message.String(), test.message) {
+				t.Errorf("exit code %d, printed %.300q and %.600q", got, out.String(), message.String())
+			}
+		})
+	}
 }
