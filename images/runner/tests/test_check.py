@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import inspect
 import unittest
-from typing import List
+from random import Random
+from typing import Any, Callable, Dict, List
 
 from ptc_runner import signature
 from ptc_runner.catalogue import Catalogue
@@ -67,6 +68,23 @@ class Check(unittest.TestCase):
         ):
             with self.subTest(source):
                 self.assertEqual(problems(source), [f"1: mcp__strict__find: {expected}; {usage}"])
+
+    def test_what_the_schema_allows_is_never_refused(self) -> None:
+        random = Random(1)
+        values: Dict[str, Callable[[], Any]] = {
+            "state": lambda: random.choice(["open", "closed", "in_review", "Open", "IN REVIEW", "in-review"]),
+            "limit": lambda: random.choice([random.randint(-(10**20), 10**20), str(random.randint(-9, 9)), random.random(), "1_000"]),
+            "all": lambda: random.choice([True, False, "yes", 0, None]),
+            "q": lambda: random.choice(["", "x", 1, None, [], {"state": "opened"}, "integer"]),
+        }
+        calls = ("find({})", "await servers.strict.find({})", "mcp__strict__find({})")
+        for _ in range(500):
+            names = random.sample(sorted(values), random.randint(0, 4))
+            given = {name: values[name]() for name in names}
+            written = ", ".join(f"{name}={value!r}" for name, value in given.items())
+            for source in (random.choice(calls).format(written), f"find({given!r})", f"find(**{given!r})"):
+                with self.subTest(source):
+                    self.assertEqual(problems(source), [])
 
     def test_silence(self) -> None:
         for source in (
