@@ -91,7 +91,7 @@ func (a *app) credentials(s config.Server, roots *x509.CertPool, version string)
 		Server: s.Name, URL: s.URL,
 		ClientID: s.Auth.ClientID, ClientSecret: s.Auth.ClientSecret, Issuer: s.Auth.Issuer,
 		Scopes: s.Auth.Scopes, RedirectPort: s.Auth.RedirectPort,
-		RootCAs: roots, Store: credentials.NewStore(folder, credentials.SystemKeyring()),
+		RootCAs: roots, HasHeaders: len(s.Headers) > 0, Store: credentials.NewStore(folder, credentials.SystemKeyring()),
 		ClientVersion: version, Logger: a.logger,
 	})
 	a.signIns.add(s.Name, signIn)

@@ -30,6 +30,9 @@ type OAuthConfig struct {
 	RedirectPort int
 	// RootCAs may vouch for the servers; nil means the system's.
 	RootCAs *x509.CertPool
+	// HasHeaders is true when requests carry configured headers as well, which
+	// may be what the server does not accept.
+	HasHeaders bool
 	// Store keeps the sign-in.
 	Store *Store
 	// ClientVersion is ptc-mcp's own.
@@ -91,6 +94,8 @@ func (o *OAuth) Refused(ctx context.Context, sent http.Header, status int, answe
 	challenge := bearerChallenge(answer)
 	token := strings.TrimPrefix(sent.Get("Authorization"), "Bearer ")
 	switch {
+	case status == http.StatusUnauthorized && token == "" && challenge == nil && answer.Get("WWW-Authenticate") != "":
+		return false, nil // it wants something else, which headers have to say
 	case status == http.StatusUnauthorized:
 		return o.unauthorized(ctx, token, challenge)
 	case status == http.StatusForbidden && challenge["error"] == "insufficient_scope":
@@ -108,7 +113,10 @@ func (o *OAuth) unauthorized(ctx context.Context, token string, challenge map[st
 	if now != "" && now != token {
 		return true, nil
 	}
-	if token == "" {
+	switch {
+	case token == "" && o.config.HasHeaders:
+		return false, o.signIn("it does not accept the headers of the configuration; if signing in is not meant, check them")
+	case token == "":
 		return false, o.signIn("it wants to know who you are")
 	}
 	reason := "it refuses a token that was only just given"

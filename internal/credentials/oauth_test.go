@@ -205,6 +205,12 @@ func TestWithoutASignInARefusalAsksForOne(t *testing.T) {
 		t.Error("the same is to be tried again")
 	}
 	mustSignIn(t, err, "wants to know who you are")
+	if again, err := refused(t, o, "", 401, `Basic realm="x"`); again || err != nil {
+		t.Errorf("a server that wants a password: %t, %v", again, err)
+	}
+	o.config.HasHeaders = true
+	_, err = refused(t, o, "", 401, "Bearer")
+	mustSignIn(t, err, "does not accept the headers of the configuration")
 	if again, err := refused(t, o, "", 403, "Bearer"); again || err != nil {
 		t.Errorf("a 403 that is not about scopes: %t, %v", again, err)
 	}

@@ -64,6 +64,7 @@ type protected struct {
 	t      *testing.T
 	url    string // of the MCP endpoint
 	issuer string
+	inner  string // the test server itself
 	// missing has the scope that a tool wants, by the tool's name.
 	missing map[string]string
 	// metadata answers requests for well-known documents; nil is the right one.
@@ -103,6 +104,7 @@ func protect(t *testing.T, issuer string) *protected {
 		t.Fatal(err)
 	}
 	inner.Path = ""
+	p.inner = inner.String()
 	proxy := httputil.NewSingleHostReverseProxy(inner)
 	proxy.FlushInterval = -1
 	gate := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
