@@ -51,7 +51,7 @@ func Unset(server Server, lookup func(name string) (string, bool)) []string {
 		unset = append(unset, name)
 		return "", true
 	}
-	texts := slices.Concat([]string{server.Command, server.Cwd, server.URL}, server.Args)
+	texts := slices.Concat([]string{server.Command, server.Cwd, server.URL, server.Auth.ClientID, server.Auth.ClientSecret}, server.Args, server.HeadersCommand)
 	for _, values := range []map[string]string{server.Env, server.Headers} {
 		for _, text := range values {
 			texts = append(texts, text)
@@ -83,7 +83,8 @@ func withoutDefaults(text string) string {
 	}
 }
 
-// serverNode is a server as an entry of the file, what is the default left out.
+// serverNode is a server as an entry of the file, what is the default left out,
+// and what no other client has.
 func serverNode(s Server) *yaml.Node {
 	n := &yaml.Node{Kind: yaml.MappingNode}
 	add := func(key string, value *yaml.Node) {
@@ -101,6 +102,8 @@ func serverNode(s Server) *yaml.Node {
 	add("cwd", text(s.Cwd))
 	add("url", text(s.URL))
 	add("headers", texts(s.Headers))
+	add("headers_command", list(s.HeadersCommand))
+	add("auth", authNode(s.Auth))
 	add("allow_tools", list(s.AllowTools))
 	add("block_tools", list(s.BlockTools))
 	standard := defaultServer()
@@ -114,6 +117,24 @@ func scalar(value string) *yaml.Node {
 	n.SetString(value)
 	if n.Style == yaml.LiteralStyle {
 		n.Style = yaml.DoubleQuotedStyle
+	}
+	return n
+}
+
+// authNode is nil where there is nothing to say.
+func authNode(a Auth) *yaml.Node {
+	n := &yaml.Node{Kind: yaml.MappingNode}
+	add := func(key string, value *yaml.Node) {
+		if value != nil {
+			n.Content = append(n.Content, scalar(key), value)
+		}
+	}
+	add("client_id", text(a.ClientID))
+	add("client_secret", text(a.ClientSecret))
+	add("scopes", list(a.Scopes))
+	add("redirect_port", number(float64(a.RedirectPort), 0))
+	if len(n.Content) == 0 {
+		return nil
 	}
 	return n
 }

@@ -14,6 +14,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/ptc-mcp/ptc-mcp/internal/config"
 	"github.com/ptc-mcp/ptc-mcp/internal/config/clients"
@@ -38,6 +39,7 @@ type Files struct {
 	own    []string // names of the servers that the configuration itself has
 	lookup func(string) (string, bool)
 	files  []*file
+	share  time.Duration // maxShare; tests do not wait
 }
 
 // file is one file, as it was read last.
@@ -50,11 +52,17 @@ type file struct {
 	// any more: a program that writes it may be at work, so it is looked at
 	// once more.
 	doubtful bool
+	readAt   time.Time     // when it was read last
+	took     time.Duration // how long that took
 }
+
+// maxShare bounds the part of the time that is spent reading one file, as one
+// in so many: Claude Code's own file can be large, and is written all the time.
+const maxShare = 20
 
 // New returns the files that the import list of a configuration stands for.
 func New(place clients.Place, cfg *config.Config) (*Files, error) {
-	f := &Files{place: place, lookup: os.LookupEnv}
+	f := &Files{place: place, lookup: os.LookupEnv, share: maxShare}
 	for _, s := range cfg.Servers {
 		f.own = append(f.own, s.Name)
 	}
@@ -86,7 +94,7 @@ func (f *Files) Read() Set {
 func (f *Files) refresh(before Set) (Set, bool) {
 	read := false
 	for _, one := range f.files {
-		if !one.changed() && !one.doubtful {
+		if !one.changed() && !one.doubtful || time.Since(one.readAt) < f.share*one.took {
 			continue
 		}
 		second := one.doubtful
@@ -122,7 +130,9 @@ func stat(path string) fs.FileInfo {
 // read takes over what can be read; anything else is doubtful at first.
 func (f *file) read(place clients.Place) {
 	f.seen = stat(f.Path) // before the file is read: what comes later is a change
+	f.readAt = time.Now()
 	f.latest = clients.Read(place, f.File)
+	f.took = time.Since(f.readAt)
 	f.doubtful = f.latest.Problem != nil || len(f.latest.Entries) == 0 && len(f.good.Entries) > 0
 	if !f.doubtful {
 		f.good = f.latest

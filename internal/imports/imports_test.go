@@ -45,6 +45,7 @@ func (a *account) files(cfg config.Config) *Files {
 	if err != nil {
 		a.t.Fatal(err)
 	}
+	files.share = 0
 	files.lookup = func(name string) (string, bool) { return "value", name == "SET" }
 	return files
 }

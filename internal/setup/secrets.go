@@ -88,6 +88,9 @@ func secrets(s config.Server) []Secret {
 			}
 		}
 	}
+	if value := s.Auth.ClientSecret; value != "" && literal(value) {
+		found = append(found, Secret{"auth.client_secret", prefix + "CLIENT_SECRET", value, func(s *config.Server, text string) { s.Auth.ClientSecret = text }})
+	}
 	if urlPassword(s.URL) != "" {
 		found = append(found, Secret{"url", prefix + "URL", s.URL, func(s *config.Server, text string) { s.URL = text }})
 	}

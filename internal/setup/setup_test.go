@@ -41,12 +41,13 @@ func TestSecretsAreReplacedInACopy(t *testing.T) {
 	s := config.NewServer("my db")
 	s.Args = []string{"--url", "postgres://u:password@h/d", "--token=abcdefgh", "/path"}
 	s.Env = map[string]string{"API_KEY": "abcdefgh", "HOME": "/h"}
+	s.Auth.ClientSecret = "abcdefgh"
 	found := secrets(s)
-	if len(found) != 3 {
+	if len(found) != 4 {
 		t.Fatalf("found %+v", found)
 	}
 	got := withVariables(s, found)
-	if strings.Join(got.Args, " ") != "--url ${MY_DB_URL} --token=${MY_DB_TOKEN} /path" || got.Env["API_KEY"] != "${API_KEY}" || got.Env["HOME"] != "/h" {
+	if strings.Join(got.Args, " ") != "--url ${MY_DB_URL} --token=${MY_DB_TOKEN} /path" || got.Env["API_KEY"] != "${API_KEY}" || got.Env["HOME"] != "/h" || got.Auth.ClientSecret != "${MY_DB_CLIENT_SECRET}" {
 		t.Errorf("got %v, %v", got.Args, got.Env)
 	}
 	if s.Args[1] != "postgres://u:password@h/d" || s.Env["API_KEY"] != "abcdefgh" {

@@ -30,6 +30,14 @@ type document interface {
 	object(path ...string) ([]member, *Problem)
 	// value returns what is at the path; nil where nothing is.
 	value(path ...string) any
+	// children are the members of the object at the path, each as a document.
+	children(path ...string) []child
+}
+
+// child is a member of an object that is an object itself.
+type child struct {
+	name string
+	document
 }
 
 var byteOrderMark = []byte("\xef\xbb\xbf")
@@ -70,7 +78,7 @@ func lineColumn(data []byte, offset int) (line, column int) {
 // jsonDocument is JSON, with comments and trailing commas.
 type jsonDocument struct {
 	path string
-	data []byte // standard JSON of the same length as the file
+	data []byte
 	root hujson.Value
 }
 
@@ -90,10 +98,7 @@ func parseJSON(path string, data []byte) (document, *Problem) {
 		}
 		return nil, p
 	}
-	d := &jsonDocument{path: path, root: root}
-	if d.data, err = hujson.Standardize(bytes.Clone(data)); err != nil {
-		return nil, &Problem{Path: path, Message: "not valid JSON: " + err.Error()}
-	}
+	d := &jsonDocument{path: path, data: data, root: root}
 	if _, ok := root.Value.(*hujson.Object); !ok {
 		return nil, &Problem{path, 1, 1, "holds no JSON object; it should begin with {"}
 	}
@@ -110,7 +115,7 @@ func (d *jsonDocument) find(path []string) *hujson.Value {
 		}
 		at = nil
 		for i := range object.Members {
-			if literal, ok := object.Members[i].Name.Value.(hujson.Literal); ok && literal.String() == key {
+			if hasName(object.Members[i].Name, key) {
 				at = &object.Members[i].Value
 			}
 		}
@@ -121,9 +126,44 @@ func (d *jsonDocument) find(path []string) *hujson.Value {
 	return at
 }
 
+func hasName(name hujson.Value, key string) bool {
+	literal, ok := name.Value.(hujson.Literal)
+	return ok && text(literal) == key
+}
+
+// text is a string's value, unescaped only where something is escaped: Claude
+// Code keeps thousands of keys in its file.
+func text(literal hujson.Literal) string {
+	if len(literal) < 2 || bytes.IndexByte(literal, '\\') >= 0 {
+		return literal.String()
+	}
+	return string(literal[1 : len(literal)-1])
+}
+
+func (d *jsonDocument) children(path ...string) []child {
+	v := d.find(path)
+	if v == nil {
+		return nil
+	}
+	object, ok := v.Value.(*hujson.Object)
+	if !ok {
+		return nil
+	}
+	var children []child
+	for i := range object.Members {
+		name, ok := object.Members[i].Name.Value.(hujson.Literal)
+		if _, isObject := object.Members[i].Value.Value.(*hujson.Object); ok && isObject {
+			children = append(children, child{text(name), &jsonDocument{d.path, d.data, object.Members[i].Value}})
+		}
+	}
+	return children
+}
+
 func (d *jsonDocument) decode(v *hujson.Value) any {
+	standard := v.Clone() // without its comments
+	standard.Standardize()
 	var value any
-	if err := json.Unmarshal(d.data[v.StartOffset:v.EndOffset], &value); err != nil {
+	if err := json.Unmarshal(standard.Pack(), &value); err != nil {
 		return nil // cannot happen: it was parsed before
 	}
 	return value
@@ -150,6 +190,7 @@ func (d *jsonDocument) object(path ...string) ([]member, *Problem) {
 		return nil, &Problem{d.path, line, column, strings.Join(path, ".") + ": wants an object with a server for each key"}
 	}
 	var members []member
+	last := map[string]int{} // as every JSON parser of the clients has it, the last one of a name counts
 	for i := range object.Members {
 		name, ok := object.Members[i].Name.Value.(hujson.Literal)
 		if !ok {
@@ -157,12 +198,18 @@ func (d *jsonDocument) object(path ...string) ([]member, *Problem) {
 		}
 		m := member{name: name.String(), value: d.decode(&object.Members[i].Value)}
 		m.line, m.column = lineColumn(d.data, object.Members[i].Name.StartOffset)
-		// As every JSON parser of the clients has it, the last one counts.
-		members = slices.DeleteFunc(members, func(other member) bool { return other.name == m.name })
+		if earlier, ok := last[m.name]; ok {
+			members[earlier].name = ""
+			members[earlier].value = dropped{}
+		}
+		last[m.name] = len(members)
 		members = append(members, m)
 	}
-	return members, nil
+	return slices.DeleteFunc(members, func(m member) bool { return m.value == any(dropped{}) }), nil
 }
+
+// dropped stands in place of a member that a later one of its name replaces.
+type dropped struct{}
 
 // tomlDocument is TOML, decoded into the types of encoding/json.
 type tomlDocument struct {
@@ -230,6 +277,9 @@ func tomlKeys(data []byte) func(func(tomlKey) bool) {
 		}
 	}
 }
+
+// children is for JSON, where one file speaks of many projects.
+func (d *tomlDocument) children(...string) []child { return nil }
 
 func (d *tomlDocument) value(path ...string) any {
 	var at any = d.root

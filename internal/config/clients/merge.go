@@ -82,8 +82,10 @@ func SameServer(a, b config.Server) bool {
 	for _, s := range []*config.Server{&a, &b} {
 		s.Name, s.ConnectTimeoutSeconds, s.ListTimeoutSeconds = "", 0, 0
 		s.AllowTools, s.BlockTools = nil, nil
-		if len(s.Args) == 0 {
-			s.Args = nil
+		for _, list := range []*[]string{&s.Args, &s.HeadersCommand, &s.Auth.Scopes} {
+			if len(*list) == 0 {
+				*list = nil
+			}
 		}
 		if len(s.Env) == 0 {
 			s.Env = nil

@@ -86,14 +86,14 @@ func (s *Source) parse(place Place, data []byte) {
 	r := reader{source: s, place: place, document: d}
 	switch s.Client.format {
 	case codexTOML:
-		r.servers(s.Scope, r.folder(), 0, "mcp_servers")
+		r.servers(d, s.Scope, r.folder(), 0, "mcp_servers")
 	case vscodeJSON:
-		r.servers(s.Scope, r.folder(), 0, "servers")
+		r.servers(d, s.Scope, r.folder(), 0, "servers")
 	case jsonServers:
 		if s.Client.Name == "claude-code" && s.Scope == User {
 			r.claudeProjects()
 		}
-		r.servers(s.Scope, r.folder(), 0, "mcpServers")
+		r.servers(d, s.Scope, r.folder(), 0, "mcpServers")
 	}
 }
 
@@ -119,19 +119,14 @@ func (r *reader) folder() string {
 // claudeProjects reads what Claude Code keeps for the present folder and for
 // those above it; the nearest wins.
 func (r *reader) claudeProjects() {
-	projects, _ := r.document.object("projects")
-	for _, p := range projects {
-		servers, problem := r.document.object("projects", p.name, "mcpServers")
-		if problem != nil {
-			r.source.Problem = problem
-			continue
-		}
-		up, inside := above(r.place.Folder, p.name)
+	for _, project := range r.document.children("projects") {
+		up, inside := above(r.place.Folder, project.name)
 		if !inside {
+			servers, _ := project.object("mcpServers")
 			r.source.Elsewhere += len(servers)
 			continue
 		}
-		r.servers(Local, p.name, up, "projects", p.name, "mcpServers")
+		r.servers(project.document, Local, project.name, up, "mcpServers")
 	}
 }
 
@@ -147,8 +142,9 @@ func above(folder, other string) (steps int, inside bool) {
 	return strings.Count(relative, string(filepath.Separator)) + 1, true
 }
 
-func (r *reader) servers(scope Scope, folder string, steps int, path ...string) {
-	members, problem := r.document.object(path...)
+// servers reads the entries of an object in a document.
+func (r *reader) servers(in document, scope Scope, folder string, steps int, path ...string) {
+	members, problem := in.object(path...)
 	if problem != nil {
 		r.source.Problem = problem
 		return
@@ -181,6 +177,7 @@ func (r *reader) fill(e *Entry, value any, folder string) {
 	s.Args, s.Env, s.Cwd = f.list("args"), f.texts("env"), f.text("cwd")
 	s.Headers = f.texts("headers")
 	s.AllowTools, s.BlockTools = r.tools(f)
+	r.signIn(f, s)
 	transport := r.transport(f, e, command, url)
 	r.codexFields(f, e)
 	switch {
@@ -188,7 +185,8 @@ func (r *reader) fill(e *Entry, value any, folder string) {
 	case f.fault != "":
 		e.Problem = f.fault
 	case transport == config.Stdio:
-		s.Transport, s.Command, s.Headers = transport, command, nil
+		s.Transport, s.Command = transport, command
+		s.Headers, s.HeadersCommand, s.Auth = nil, nil, config.Auth{}
 		e.Self = IsSelf(command, s.Args)
 	default:
 		s.Transport, s.URL = transport, url
@@ -228,6 +226,36 @@ func (r *reader) tools(f *fields) (allow, block []string) {
 		block = append(block, f.list(key)...)
 	}
 	return allow, block
+}
+
+// signIn reads how the client gets at credentials for a remote server.
+func (r *reader) signIn(f *fields, s *config.Server) {
+	if helper := f.text("headersHelper"); helper != "" {
+		shell, option := "sh", "-c"
+		if r.place.OS == "windows" {
+			shell, option = "cmd", "/c"
+		}
+		s.HeadersCommand = []string{shell, option, config.Escape(helper)}
+	}
+	for _, key := range []string{"oauth", "auth"} {
+		value, _ := f.get(key)
+		object, ok := value.(map[string]any)
+		if !ok {
+			continue
+		}
+		o := &fields{values: object, asked: map[string]bool{}}
+		s.Auth.ClientID = firstText(o, "clientId", "CLIENT_ID", "client_id")
+		s.Auth.ClientSecret = firstText(o, "clientSecret", "CLIENT_SECRET", "client_secret")
+		s.Auth.RedirectPort = int(o.number("callbackPort"))
+		if _, text := object["scopes"].(string); text {
+			s.Auth.Scopes = strings.Fields(o.text("scopes"))
+		} else {
+			s.Auth.Scopes = o.list("scopes")
+		}
+		if o.fault != "" && f.fault == "" {
+			f.fault = key + "." + o.fault
+		}
+	}
 }
 
 // transport decides how the server is reached, or says why that is unknown.
@@ -337,6 +365,7 @@ func (r *reader) spell(e *Entry, folder string) {
 	}
 	s := &e.Server
 	s.Command, s.URL, s.Cwd = replace(s.Command), replace(s.URL), replace(s.Cwd)
+	s.Auth.ClientID, s.Auth.ClientSecret = replace(s.Auth.ClientID), replace(s.Auth.ClientSecret)
 	for i := range s.Args {
 		s.Args[i] = replace(s.Args[i])
 	}
@@ -389,14 +418,13 @@ func (r *reader) refuse(f *fields, e *Entry) {
 		e.Problem, e.Expected = "is switched off in "+title+"; switch it on there, or write it into config.yaml", true
 	case e.Problem != "":
 	default:
-		for _, key := range []string{"envFile", "headersHelper", "sandboxEnabled", "authProviderType"} {
+		for _, key := range []string{"envFile", "sandboxEnabled", "authProviderType"} {
 			value, given := f.get(key)
 			if !given || value == false || value == "" || value == "dynamic_discovery" {
 				continue
 			}
 			e.Problem = map[string]string{
 				"envFile":          "takes variables from a file (envFile), which ptc-mcp does not read; put them into its env",
-				"headersHelper":    "takes headers from a command (headersHelper); write it into config.yaml with the headers it needs",
 				"sandboxEnabled":   "runs in the client's own sandbox (sandboxEnabled), which ptc-mcp has not; write it into config.yaml to run it without",
 				"authProviderType": "signs in by way of the client (authProviderType); write it into config.yaml with the headers it needs",
 			}[key]
