@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/docker/docker/api/types/container"
 	"github.com/docker/go-units"
@@ -31,6 +32,9 @@ var smallest = sandbox.Spec{
 const (
 	// initProcesses is what the engine's own init adds to the limit.
 	initProcesses = 1
+	// gvisorProcesses is what gVisor adds to it: the threads of its own kernel,
+	// which are in the same cgroup. With 24 it did not start reliably.
+	gvisorProcesses = 64
 	// scratchBytesPerInode sets how many files fit into the scratch folder;
 	// files without a size would otherwise cost kernel memory without end.
 	scratchBytesPerInode = 4 << 10
@@ -99,6 +103,9 @@ func (o options) hostConfig() (*container.HostConfig, error) {
 	if reaper {
 		processes += initProcesses
 	}
+	if isGVisor(o.runtime) {
+		processes += gvisorProcesses
+	}
 	return &container.HostConfig{
 		// No interface but loopback: nothing to reach, no DNS to ask.
 		NetworkMode: "none",
@@ -135,6 +142,9 @@ func (o options) hostConfig() (*container.HostConfig, error) {
 	}, nil
 }
 
+// isGVisor tells by the name that its runtime has in most engines.
+func isGVisor(runtime string) bool { return strings.HasPrefix(runtime, "runsc") }
+
 // limits fills in what the Spec leaves open.
 func (o options) limits() sandbox.Spec {
 	return sandbox.Spec{
@@ -164,9 +174,10 @@ func (o options) tmpfs(spec sandbox.Spec) map[string]string {
 	}
 	// A volume that the image declares would be a writable folder of the host's
 	// disk, without a limit: an empty one that nobody can write covers it. So it
-	// does the folders that Podman makes writable in a read-only container.
+	// does the folders that Podman, and gVisor, make writable in a read-only
+	// container.
 	covered := slices.Clone(o.volumes)
-	if o.quirks.plainTmpfs {
+	if o.quirks.plainTmpfs || isGVisor(o.runtime) {
 		covered = append(covered, "/run", "/tmp", "/var/tmp")
 	}
 	for _, path := range covered {

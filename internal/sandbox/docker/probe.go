@@ -106,13 +106,14 @@ func (b *Backend) capabilities(e *engine, info system.Info, version types.Versio
 	return sandbox.Capabilities{
 		Description: fmt.Sprintf("%s %s (API %s, runtime %s) at %s, image %s",
 			engineName(version), version.Version, e.client.ClientVersion(), b.runtimeName(info), e.endpoint.host, b.config.Image),
-		Isolated:  true,
-		Memory:    info.MemoryLimit,
-		CPUs:      info.CPUCfsQuota,
-		Processes: info.PidsLimit,
-		// A tmpfs with a size and a number of files, with every runtime; but
-		// Podman takes no number.
-		Scratch: engineName(version) != enginePodman,
+		Isolated: true,
+		Memory:   info.MemoryLimit,
+		CPUs:     info.CPUCfsQuota,
+		// Threads of gVisor's own kernel count too, how many is not known.
+		Processes: info.PidsLimit && !isGVisor(b.runtimeName(info)),
+		// A tmpfs with a size and a number of files; but Podman takes no number,
+		// and gVisor ignores it.
+		Scratch: engineName(version) != enginePodman && !isGVisor(b.runtimeName(info)),
 		// Each container has a file system of its own, whatever the storage
 		// driver. In a user namespace the kernel lets nobody make device nodes:
 		// there, containers are shown the host's.
