@@ -74,9 +74,9 @@ func (r *ranking) expand(w word) []term {
 			add(text, typoWeight)
 		}
 	}
-	kin, weight := thingKin, kinWeight
+	kin, weight := words().thingKin, kinWeight
 	if w.action {
-		kin, weight = actionKin, actionKinWeight
+		kin, weight = words().actionKin, actionKinWeight
 	}
 	for _, text := range kin[w.stem] {
 		add(text, weight)

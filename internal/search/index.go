@@ -46,7 +46,7 @@ type posting struct {
 // NewPart indexes the documents, in the order given.
 func NewPart(documents []Document) *Part {
 	p := &Part{documents: make([]document, len(documents)), postings: map[string][]posting{}, server: map[string]bool{}}
-	stems := stems{}
+	stems, actions := stems{}, words().actions
 	for i, d := range documents {
 		p.documents[i] = document{callable: d.Callable, keys: [3]string{key(d.Callable), key(d.Server + d.Name), key(d.Name)}}
 		for term, weight := range d.weights(stems) {
@@ -56,7 +56,7 @@ func NewPart(documents []Document) *Part {
 	for i, d := range documents {
 		p.documents[i].name = p.nameWords(d.Name)
 		for _, w := range p.documents[i].name {
-			if p.documents[i].actions = actionsOf[w.stem]; p.documents[i].actions != 0 {
+			if p.documents[i].actions = actions[w.stem]; p.documents[i].actions != 0 {
 				break
 			}
 		}

@@ -3,6 +3,7 @@ package search
 import (
 	"slices"
 	"strings"
+	"sync"
 )
 
 // The words below are general usage, written down once: how people speak of
@@ -10,7 +11,7 @@ import (
 // things is not among them.
 
 // functionWords say nothing of what is looked for.
-var functionWords = set(`
+const functionWords = `
 a about after again all also am an and another any anything are as at be because
 been before being between both but by can could did do does doing done each else
 every everything exactly few for from given had has have having he her here him
@@ -20,13 +21,13 @@ same she should since so some somebody someone something such than that the
 their them then there these they this those through to too under until up upon
 us use using very want was we were while will with within without would you your
 yours
-`)
+`
 
 // adjectives are verbs only before an article: open a file, open files.
-var adjectives = set(`clean clear complete empty free new open`)
+const adjectives = `clean clear complete empty free new open`
 
 // interrogatives ask to be shown something.
-var interrogatives = set(`what when where which who whom whose`)
+const interrogatives = `what when where which who whom whose`
 
 // actions are what a tool can do: a line holds the verbs for one kind of
 // action. A verb may be in several lines.
@@ -266,18 +267,28 @@ template boilerplate layout
 child sub nested
 `
 
-// actionKin and thingKin hold, by stem, the stems that may stand for a verb and
-// for any other word.
-var (
-	actionKin = kinOf(actions)
-	thingKin  = kinOf(things)
-)
+// lexicon is what the lists above are made into.
+type lexicon struct {
+	functionWords, adjectives, interrogatives map[string]bool
+	// actionKin and thingKin hold, by stem, the stems that may stand for a verb
+	// and for any other word.
+	actionKin, thingKin map[string][]string
+	// actions holds, by stem, the kinds of action a verb stands for, one bit
+	// each; showing are the kinds that a question asks for.
+	actions map[string]uint64
+	showing uint64
+}
 
-// actionsOf holds, by stem, the kinds of action a verb stands for, one bit each.
-var actionsOf = kindsOf(actions)
-
-// showing are the kinds of action that a question asks for.
-var showing = actionsOf["show"] | actionsOf["list"] | actionsOf["find"]
+// words is the lexicon. The first use makes it, which takes some milliseconds
+// that no process should pay that neither searches nor indexes.
+var words = sync.OnceValue(func() *lexicon {
+	l := &lexicon{
+		functionWords: set(functionWords), adjectives: set(adjectives), interrogatives: set(interrogatives),
+		actionKin: kinOf(actions), thingKin: kinOf(things), actions: kindsOf(actions),
+	}
+	l.showing = l.actions["show"] | l.actions["list"] | l.actions["find"]
+	return l
+})
 
 // set makes a set of the words of a text.
 func set(text string) map[string]bool {

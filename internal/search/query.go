@@ -46,6 +46,7 @@ type word struct {
 func readQuery(text string) query {
 	var q query
 	var empty []word
+	lexicon := words()
 	asked := false
 	all := split(apart(head(text, maxWords*maxTerm)))
 	for i, text := range all {
@@ -58,23 +59,23 @@ func readQuery(text string) query {
 		}
 		to := &q.words
 		switch {
-		case interrogatives[text]:
+		case lexicon.interrogatives[text]:
 			asked = true
-			if thingKin[w.stem] == nil {
+			if lexicon.thingKin[w.stem] == nil {
 				continue
 			}
 			w.weight, w.plural = supposedWeight, true
-		case functionWords[text]:
+		case lexicon.functionWords[text]:
 			to = &empty
-		case text == "new" && q.actions&actionsOf["new"] != 0:
+		case text == "new" && q.actions&lexicon.actions["new"] != 0:
 			// Beside a verb it says only which kind of action is meant.
-			q.actions &= actionsOf["new"]
+			q.actions &= lexicon.actions["new"]
 			continue
-		case len(q.words) == 0 && !asked && !(adjectives[text] && i+1 < len(all) && !functionWords[all[i+1]]):
-			q.actions = actionsOf[w.stem]
+		case len(q.words) == 0 && !asked && !(lexicon.adjectives[text] && i+1 < len(all) && !lexicon.functionWords[all[i+1]]):
+			q.actions = lexicon.actions[w.stem]
 			w.action = q.actions != 0
 		}
-		if !w.action && actionsOf[w.stem] != 0 && thingKin[w.stem] == nil {
+		if !w.action && lexicon.actions[w.stem] != 0 && lexicon.thingKin[w.stem] == nil {
 			w.weight = min(w.weight, besideWeight)
 		}
 		if len(*to) < maxWords && !slices.ContainsFunc(*to, func(o word) bool { return o.stem == w.stem }) {
@@ -85,7 +86,7 @@ func readQuery(text string) query {
 		return query{words: empty}
 	}
 	if asked || q.actions == 0 {
-		q.actions, q.supposed = showing, !asked
+		q.actions, q.supposed = lexicon.showing, !asked
 		q.words = append(q.words, word{text: "show", stem: "show", weight: supposedWeight, action: true, supposed: true})
 	}
 	return q
