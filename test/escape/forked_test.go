@@ -33,7 +33,7 @@ func TestARunForetellsNothingOfAnother(t *testing.T) {
 			drawn, hashes := map[string]bool{}, map[string]bool{}
 			for range 3 {
 				outcome := e.Run(t.Context(), executor.Request{Source: draws})
-				first, second, _ := strings.Cut(strings.TrimSpace(string(outcome.Output)), "\n")
+				first, second, _ := strings.Cut(strings.TrimSpace(outcome.Output), "\n")
 				for word := range strings.FieldsSeq(first) {
 					drawn[word] = true
 				}

@@ -60,7 +60,7 @@ func newBackend(python string, logger *slog.Logger) *backend {
 	return &backend{
 		python: python, logger: logger, code: code{load: load, run: serve},
 		preparing: make(chan struct{}, 1),
-		zygotes:   zygotes{patience: zygotePatience, booting: make(chan struct{}, 1)},
+		zygotes:   zygotes{patience: zygotePatience, idle: zygoteIdle, booting: make(chan struct{}, 1)},
 	}
 }
 

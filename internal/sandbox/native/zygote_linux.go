@@ -30,6 +30,9 @@ type zygote struct {
 	base     *instance // its supervisor, and itself
 	requests *os.File
 	loaded   fingerprint
+	// idle runs while no run does, and retires the zygote after idleLimit.
+	idle      *time.Timer
+	idleLimit time.Duration
 
 	mutex   sync.Mutex
 	started int  // runs, in all
@@ -61,7 +64,9 @@ func (s *machineState) zygoteArgv(c code) []string {
 
 // bootZygote starts a zygote and returns when it can fork.
 func (b *backend) bootZygote(ctx context.Context, state *machineState) (*zygote, error) {
-	z := &zygote{loaded: state.fingerprint()}
+	z := &zygote{loaded: state.fingerprint(), idleLimit: b.zygotes.idle}
+	z.idle = time.AfterFunc(time.Hour, z.retire)
+	z.idle.Stop() // until its first run has ended
 	var theirs *os.File
 	if err := socketPair(unix.SOCK_SEQPACKET, &z.requests, &theirs); err != nil {
 		return nil, fmt.Errorf("make a socket: %w", err)
@@ -115,6 +120,7 @@ func (z *zygote) retire() {
 	first := !z.retired
 	z.retired = true
 	idle := z.running == 0
+	z.idle.Stop()
 	z.mutex.Unlock()
 	if first && idle {
 		z.end()
@@ -130,6 +136,7 @@ func (z *zygote) take() bool {
 	}
 	z.started++
 	z.running++
+	z.idle.Stop()
 	return true
 }
 
@@ -138,6 +145,9 @@ func (z *zygote) give() {
 	z.mutex.Lock()
 	z.running--
 	last := z.retired && z.running == 0
+	if z.running == 0 && !z.retired {
+		z.idle.Reset(z.idleLimit)
+	}
 	z.mutex.Unlock()
 	if last {
 		z.end()

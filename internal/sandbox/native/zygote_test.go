@@ -196,6 +196,20 @@ func TestWithoutAZygoteSandboxesStartThePlainWay(t *testing.T) {
 	}
 }
 
+func TestAZygoteThatNobodyNeedsEnds(t *testing.T) {
+	b := newTestBackend(t, "print('fine')")
+	b.zygotes.idle = 100 * time.Millisecond
+	z, err := b.takeZygote(t.Context(), b.prepared.Load())
+	if err != nil {
+		t.Fatal(err)
+	}
+	z.give()
+	<-z.base.ended
+	if out := forkedOutput(t, b); out != "fine\n" {
+		t.Errorf("afterwards: %q", out)
+	}
+}
+
 func TestTheZygoteCannotBeRead(t *testing.T) {
 	b := newTestBackend(t, "print('fine')")
 	z, pid := zygoteOf(t, b)

@@ -21,6 +21,9 @@ const (
 	// address layout and hash seed, and what one has seen of them shall not
 	// stay true for ever.
 	zygoteRuns = 1000
+	// zygoteIdle is how long a zygote waits for a run. It holds about 15 MB,
+	// its supervisor's included.
+	zygoteIdle = 15 * time.Minute
 	// zygotePause is how long there is no zygote after one that was of no use.
 	zygotePause = time.Minute
 )
@@ -31,6 +34,7 @@ var errNoZygote = errors.New("switched off by native.zygote")
 type zygotes struct {
 	off      bool // the configuration wants none
 	patience time.Duration
+	idle     time.Duration
 	booting  chan struct{} // held by who boots one
 
 	mutex   sync.Mutex
