@@ -90,6 +90,24 @@ func (g *group) tasks() []string {
 	return files
 }
 
+// doors are how what a zygote forks enters: by files to write to, and a folder
+// of version 2 to be born in. That takes the right to write to its cgroups,
+// which a zygote whose user is not this process's lacks; it is then one of the
+// files, which takes the kernel about 10 ms.
+func (g *group) doors(foreign bool) (files []string, folder *os.File, err error) {
+	files = g.tasks()
+	if !foreign {
+		folder, err = g.open()
+		return files, folder, err
+	}
+	for _, m := range g.members {
+		if m.unified {
+			files = append(files, filepath.Join(m.path, "cgroup.procs"))
+		}
+	}
+	return files, nil, nil
+}
+
 // limit sets the limits of one sandbox.
 func (g *group) limit(spec sandbox.Spec) error {
 	for _, m := range g.members {

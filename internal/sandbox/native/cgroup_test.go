@@ -169,7 +169,11 @@ func TestASandboxIsBornInItsCgroups(t *testing.T) {
 	if os.Geteuid() != 0 {
 		return // cgroups here belong to root
 	}
-	b := newTestBackend(t, stubborn)
+	t.Run("forked", func(t *testing.T) { bornInCgroups(t, newTestBackend(t, stubborn), true) })
+	t.Run("plain", func(t *testing.T) { bornInCgroups(t, newPlainBackend(t, stubborn), false) })
+}
+
+func bornInCgroups(t *testing.T, b *backend, wantForked bool) {
 	own := *b.prepared.Load()
 	mounts, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
@@ -190,6 +194,9 @@ func TestASandboxIsBornInItsCgroups(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = i.Close() })
+	if isForked(i) != wantForked {
+		t.Errorf("forked: %v (%v)", isForked(i), b.zygotes.problem)
+	}
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/cgroup", firstPid(t, i.(*instance))))
 	if err != nil {
 		t.Fatal(err)

@@ -47,7 +47,7 @@ type request struct {
 	Limits  []limit
 	CPUs    []int
 	Devices bool
-	// Tasks is the number of files by which to enter cgroups of version 1; Group
+	// Tasks is the number of files by which to enter cgroups; Group
 	// is true if there is a folder of version 2.
 	Tasks int
 	Group bool

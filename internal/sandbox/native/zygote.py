@@ -95,8 +95,8 @@ class Request:
         take = iter(descriptors)
         self.streams = [next(take) for _ in range(3)]
         self.control = next(take)
-        self.tasks = [next(take) for _ in range(count["tasks"])]  # of cgroups, version 1
-        self.group = next(take) if count["group"] else -1  # the cgroup of version 2
+        self.tasks = [next(take) for _ in range(count["tasks"])]  # files of cgroups to enter
+        self.group = next(take) if count["group"] else -1  # a cgroup to be born in
         self.namespaces = [next(take) for _ in range(4)]
         self.rules = next(take) if count["rules"] else -1  # Landlock's
 

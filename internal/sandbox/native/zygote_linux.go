@@ -231,7 +231,11 @@ func (z *zygote) ask(i *instance, state *machineState, spec sandbox.Spec, files 
 		sent = append(sent, file)
 		r.Devices = true
 	}
-	for _, path := range i.group.tasks() {
+	entrances, folder, err := i.group.doors(state.user.privileged)
+	if err != nil {
+		return err
+	}
+	for _, path := range entrances {
 		file, err := os.OpenFile(path, os.O_WRONLY, 0)
 		if err != nil {
 			return fmt.Errorf("cgroup: %w", err)
@@ -239,10 +243,6 @@ func (z *zygote) ask(i *instance, state *machineState, spec sandbox.Spec, files 
 		files.add(file)
 		sent = append(sent, file)
 		r.Tasks++
-	}
-	folder, err := i.group.open()
-	if err != nil {
-		return err
 	}
 	if folder != nil {
 		files.add(folder)
