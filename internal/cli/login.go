@@ -140,7 +140,7 @@ func verifyLogin(ctx context.Context, streams Streams, a *app, name string) erro
 			return ctx.Err()
 		}
 		status := s.Status()
-		if status.State != downstream.Connected {
+		if status.State != downstream.Connected || status.Err != nil {
 			return &exitError{exitServer, fmt.Errorf("server %q: %w", name, errors.Join(status.Err))}
 		}
 		fmt.Fprintf(streams.Out, "the server has %s\n", plural(len(status.Tools), "tool"))
