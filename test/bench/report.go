@@ -12,6 +12,9 @@ func markdown(r report) string {
 	if r.Options.Quick {
 		b.WriteString("\nA quick run, of few samples: it shows that things work, and is nothing to judge by.\n")
 	}
+	if r.Machine.Load > float64(r.Machine.Cores)/2 {
+		b.WriteString("\n**The machine was busy with other work.** Waits of several processes suffer more from that than the floors do: what is not met here may be met on a quiet machine.\n")
+	}
 	for _, name := range append([]string{""}, r.Options.Sandboxes...) {
 		results := r.of(name)
 		if len(results) == 0 {
