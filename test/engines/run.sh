@@ -32,7 +32,7 @@ stop() {
 }
 cleanup() {
   stop
-  if [ -n "${ENGINE_USER:-}" ]; then as_user rootlesskit rm -rf "$work/u" 2>/dev/null || true; fi
+  if [ -n "${ENGINE_USER:-}" ]; then (as_user rootlesskit rm -rf "$work/u") 2>/dev/null || true; fi
   # What an engine keeps mounted when it ends.
   awk -v work="$work/" 'index($2, work) == 1 { print $2 }' /proc/mounts | sort -r | xargs -r umount -l
   rm -rf "$work"
@@ -44,8 +44,9 @@ docker save -o "$work/image.tar" "$image"
 chmod 644 "$work/image.tar"
 CGO_ENABLED=0 go test -c -o "$work/docker.test" ./internal/sandbox/docker
 
+# as_user takes the shell's place, so that a signal reaches the command.
 as_user() {
-  env -i HOME="$work/u" XDG_RUNTIME_DIR="$work/u/run" PATH=/usr/sbin:/usr/bin:/sbin:/bin \
+  exec env -i HOME="$work/u" XDG_RUNTIME_DIR="$work/u/run" PATH=/usr/sbin:/usr/bin:/sbin:/bin \
     ${CONTAINERS_CONF:+CONTAINERS_CONF="$CONTAINERS_CONF"} \
     setpriv --reuid "$ENGINE_USER" --regid "$(id -g "$ENGINE_USER")" --init-groups "$@"
 }
@@ -80,9 +81,9 @@ check() {
   local name=$1 socket=$2 tested=$3 skip=$4
   shift 4
   say "$name"
-  "$@" env DOCKER_HOST="unix://$socket" PTC_MCP_TEST_IMAGE="$tested" PTC_MCP_TEST_RUNTIME="${runtime:-}" PTC_MCP_REQUIRE_DOCKER=1 \
+  ("$@" env DOCKER_HOST="unix://$socket" PTC_MCP_TEST_IMAGE="$tested" PTC_MCP_TEST_RUNTIME="${runtime:-}" PTC_MCP_REQUIRE_DOCKER=1 \
     TMPDIR=/tmp "$work/docker.test" -test.timeout 15m -test.skip "$skip" \
-    -test.run '^(TestConformance|TestSandboxesThatWaitedConform|TestWithheldCallsAreRefused|TestWhatPythonNeedsIsAllowed|TestLeftovers.*)$'
+    -test.run '^(TestConformance|TestSandboxesThatWaitedConform|TestWithheldCallsAreRefused|TestWhatPythonNeedsIsAllowed|TestLeftovers.*)$')
 }
 
 isolated_dockerd() { exec unshare --net dockerd --bridge none --iptables=false --ip-forward=false "$@"; }
