@@ -148,3 +148,16 @@ func TestTheDirectStateChangesWithWhatIsOffered(t *testing.T) {
 		t.Errorf("without tools.direct: %+v", got)
 	}
 }
+
+func TestNoPatternIsBlamedBeforeThereAreServers(t *testing.T) {
+	var log bytes.Buffer
+	r := newRegistry(t, Options{
+		Allow: []string{"mcp__a__echo"}, Direct: []string{"mcp__a__*"}, Logger: slog.New(slog.NewTextHandler(&log, nil)),
+	})
+	if err := r.SetServers([]Server{newFake("a", raw("echo", ""))}); err != nil {
+		t.Fatal(err)
+	}
+	if log.Len() > 0 {
+		t.Errorf("the log says\n%s", &log)
+	}
+}

@@ -162,8 +162,7 @@ func (r *Registry) refresh() (changed bool) {
 	next := newSnapshot(views)
 	next.gone = old.gone
 	r.current.Store(next)
-	r.warnUnmatched(views)
-	r.warnDirect(views)
+	r.warnAbout(views)
 	listeners := slices.Clone(r.listeners)
 	r.mu.Unlock()
 	for _, f := range listeners {
@@ -197,6 +196,15 @@ const indexDelay = time.Second
 
 func sameText(a, b error) bool {
 	return a == nil && b == nil || a != nil && b != nil && a.Error() == b.Error()
+}
+
+// warnAbout logs what of the configuration cannot have an effect. Nothing is
+// known of that as long as there are no servers: they may be set later.
+func (r *Registry) warnAbout(views []*view) {
+	if len(views) > 0 {
+		r.warnUnmatched(views)
+		r.warnDirect(views)
+	}
 }
 
 // warnUnmatched logs, once each, the patterns that match no tool of any

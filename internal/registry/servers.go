@@ -42,8 +42,7 @@ func (r *Registry) SetServers(servers []Server) error {
 	next := newSnapshot(views)
 	next.gone = old.goneAfter(views)
 	r.current.Store(next)
-	r.warnUnmatched(views)
-	r.warnDirect(views)
+	r.warnAbout(views)
 	listeners := slices.Clone(r.listeners)
 	r.mu.Unlock()
 
