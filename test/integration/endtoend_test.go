@@ -43,7 +43,7 @@ print(await asyncio.gather(*(say(message=str(i)) for i in range(5))))
 	})
 }
 
-func TestTheThreeToolsAreCompatible(t *testing.T) {
+func TestTheToolsAreCompatible(t *testing.T) {
 	inEach(t, func(t *testing.T, kind string) {
 		c := serve(t, on(t, kind).everything().stdio("absent", "/nowhere/no-such-server").String())
 
@@ -61,7 +61,7 @@ func TestTheThreeToolsAreCompatible(t *testing.T) {
 			names = append(names, tool.Name)
 		}
 		slices.Sort(names)
-		if !slices.Equal(names, []string{"execute_program", "inspect_tool", "list_callable_tools"}) {
+		if !slices.Equal(names, []string{"execute_program", "inspect_tool", "list_callable_tools", "search_tools"}) {
 			t.Errorf("tools %v", names)
 		}
 

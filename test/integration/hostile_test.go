@@ -245,7 +245,7 @@ func leftovers(t *testing.T, kind string, c *client) int {
 	case "docker":
 		return len(containers(t, c.Cmd.Process.Pid))
 	default:
-		return descendantsNamed(t, c.Cmd.Process.Pid, "python")
+		return interpretersBelow(t, c.Cmd.Process.Pid)
 	}
 }
 
@@ -266,8 +266,9 @@ func containers(t *testing.T, owner int) []container.Summary {
 	return list
 }
 
-// descendantsNamed counts the processes below pid whose command begins so.
-func descendantsNamed(t *testing.T, pid int, name string) int {
+// interpretersBelow counts the interpreters below pid, without the one that runs are
+// forked from: that stays, and its forks have it, not the supervisor, for parent.
+func interpretersBelow(t *testing.T, pid int) int {
 	t.Helper()
 	stats, err := filepath.Glob("/proc/[0-9]*/stat")
 	if err != nil {
@@ -287,7 +288,7 @@ func descendantsNamed(t *testing.T, pid int, name string) int {
 	}
 	n := 0
 	for id, comm := range command {
-		if !strings.HasPrefix(comm, name) {
+		if !strings.HasPrefix(comm, "python") || !strings.HasPrefix(command[parent[id]], "python") && isZygote(id) {
 			continue
 		}
 		for p := id; p > 1; p = parent[p] {
@@ -298,4 +299,9 @@ func descendantsNamed(t *testing.T, pid int, name string) int {
 		}
 	}
 	return n
+}
+
+func isZygote(pid int) bool {
+	arguments, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", pid))
+	return err == nil && strings.Contains(string(arguments), "The zygote: ")
 }
