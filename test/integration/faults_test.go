@@ -56,8 +56,10 @@ except ToolError as e:
 		if got != "connection_lost False mcp__t__increment\n" {
 			t.Errorf("printed %q", got)
 		}
+		// The list alone may be from before the loss was noticed.
 		eventually(t, "the server is back", func() bool {
-			return strings.Contains(c.callTool("list_callable_tools", nil).Text[0], "mcp__t__echo")
+			return strings.Count(c.stderr.String(), "msg=connected server=t") > 1 &&
+				strings.Contains(c.callTool("list_callable_tools", nil).Text[0], "mcp__t__echo")
 		})
 		if got := c.output(`print(await mcp__t__echo(message="back"))`); got != "back\n" {
 			t.Errorf("printed %q", got)
