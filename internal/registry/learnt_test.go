@@ -168,6 +168,9 @@ func TestLearningFromManyCallsAtOnce(t *testing.T) {
 		}
 		all.Wait()
 		synctest.Wait()
+		// While others were learnt from, all results of one tool may be passed over.
+		l.observe("tool0", json.RawMessage(`{"a":[{"b":1}]}`))
+		synctest.Wait()
 		l.observe("tool0", json.RawMessage(`"`+strings.Repeat("x", maxSampleBytes)+`"`)) // too large
 		synctest.Wait()
 		schema, results := l.schema("tool0")
