@@ -303,6 +303,9 @@ func (v *view) directError(ctx context.Context, name string, err error, started 
 // patterns of tools.direct that match nothing of the servers, once all of those
 // are there.
 func (r *Registry) warnDirect(views []*view) {
+	if len(r.direct) == 0 {
+		return // or every change of a large catalogue would be gone through for nothing
+	}
 	first := func(about string) bool {
 		known := r.warned[about]
 		r.warned[about] = true
@@ -326,7 +329,7 @@ func (r *Registry) warnDirect(views []*view) {
 		}
 		for _, p := range r.direct {
 			for name, original := range names {
-				matched[p] = matched[p] || matchesAny([]string{p}, name, original)
+				matched[p] = matched[p] || matches(p, name, original)
 			}
 		}
 	}

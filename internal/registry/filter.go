@@ -3,6 +3,7 @@ package registry
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -44,7 +45,7 @@ func (f filter) callable(name, original string, matched []bool) bool {
 	}
 	hit := false
 	for i, p := range f.patterns {
-		if glob(p, name) || original != name && glob(p, original) {
+		if matches(p, name, original) {
 			hit = true
 			matched[i] = true
 		}
@@ -52,15 +53,15 @@ func (f filter) callable(name, original string, matched []bool) bool {
 	return hit != f.block
 }
 
-// matchesAny reports whether a pattern matches the callable name or the same
-// name in its original spelling.
+// matches reports whether a pattern matches the callable name or the same name
+// in its original spelling.
+func matches(pattern, name, original string) bool {
+	return glob(pattern, name) || original != name && glob(pattern, original)
+}
+
+// matchesAny reports whether one of the patterns does.
 func matchesAny(patterns []string, name, original string) bool {
-	for _, p := range patterns {
-		if glob(p, name) || original != name && glob(p, original) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(patterns, func(p string) bool { return matches(p, name, original) })
 }
 
 // glob matches s as a whole: * is any run of characters, ? is any one.
