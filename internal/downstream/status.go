@@ -37,6 +37,9 @@ type Status struct {
 	// Err says why the session is down, or, while it is connected, why its
 	// tool list could not be had; nil otherwise.
 	Err error
+	// Lost is when the last connection was lost; zero while there is one, and
+	// when there never was.
+	Lost time.Time
 	// Tools is the server's tool list; it must not be changed. Empty unless
 	// connected.
 	Tools []Tool

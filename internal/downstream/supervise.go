@@ -220,8 +220,7 @@ func (s *Session) drop(conn *connection, cause error) {
 		if s.conn != conn {
 			return false
 		}
-		s.conn = nil
-		st.State, st.Err, st.Tools = Down, cause, nil
+		s.goDown(st, cause)
 		return true
 	})
 }
@@ -231,10 +230,18 @@ func (s *Session) drop(conn *connection, cause error) {
 func (s *Session) down(cause error) bool {
 	return s.update(func(st *Status) bool {
 		changed := st.State != Down || st.Err == nil || st.Err.Error() != cause.Error()
-		s.conn = nil
-		st.State, st.Err, st.Tools = Down, cause, nil
+		s.goDown(st, cause)
 		return changed
 	})
+}
+
+// goDown notes that there is no connection. mu is held.
+func (s *Session) goDown(st *Status, cause error) {
+	if s.conn != nil {
+		st.Lost = time.Now()
+	}
+	s.conn = nil
+	st.State, st.Err, st.Tools = Down, cause, nil
 }
 
 // update changes the status and, if change says that it did, tells everybody.

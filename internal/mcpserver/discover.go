@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -14,8 +15,8 @@ import (
 )
 
 // The tools by which a client finds out what a program may call. They wait for
-// servers that are connecting as a program that lists the tools does: a client
-// that asks right after the start means theirs too.
+// servers that are connecting as a program does that lists the tools, or names
+// one: a client that asks right after the start means theirs too.
 
 func (s *Server) listCallableTools(ctx context.Context, request mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	args, err := readArguments(request)
@@ -91,7 +92,7 @@ func summarize(found tool.SearchResult) string {
 	return fmt.Sprintf("\n%d of %d that match, among %d tools.", len(found.Tools), found.Total, found.Searched)
 }
 
-func (s *Server) inspectTool(_ context.Context, request mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+func (s *Server) inspectTool(ctx context.Context, request mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 	args, err := readArguments(request)
 	if err != nil {
 		return mcp.NewToolResultError(err.Error()), nil
@@ -105,6 +106,7 @@ func (s *Server) inspectTool(_ context.Context, request mcp.CallToolRequest) (*m
 	if err != nil {
 		return mcp.NewToolResultError(err.Error()), nil
 	}
+	s.catalog.Prepare(ctx, quoted(names))
 	var texts []string
 	var unknown []error
 	for _, name := range names {
@@ -127,6 +129,15 @@ func (s *Server) inspectTool(_ context.Context, request mcp.CallToolRequest) (*m
 		result.Content = append(result.Content, mcp.NewTextContent(errors.Join(unknown...).Error()))
 	}
 	return result, nil
+}
+
+// quoted is a program that names the tools and does nothing.
+func quoted(names []string) string {
+	lines := make([]string, len(names))
+	for i, name := range names {
+		lines[i] = strconv.Quote(name)
+	}
+	return strings.Join(lines, "\n")
 }
 
 func (s *Server) inspect(name, format string) (string, error) {

@@ -11,14 +11,11 @@ import (
 	"github.com/ptc-mcp/ptc-mcp/internal/tool"
 )
 
-// reconnectWait bounds how long a read-only call waits for a lost server
-// before it is made once more.
-const reconnectWait = 10 * time.Second
-
 // CallTool calls a tool by its callable name, or by another spelling that begins
 // with tool.Prefix, or answers one of ptc-mcp's own functions. The value is raw JSON, in most cases a slice of what the server
-// sent. Every error is a *tool.Error. A read-only call whose connection is lost
-// is made once more when the server is back within 10 seconds.
+// sent. Every error is a *tool.Error. A server that was lost less than 10 seconds
+// ago is waited for, and a read-only call whose connection is lost is made once
+// more when the server is back within 10 seconds.
 func (r *Registry) CallTool(ctx context.Context, name string, arguments json.RawMessage) (json.RawMessage, error) {
 	arguments, err := objectArguments(name, arguments)
 	if err != nil {
@@ -30,7 +27,7 @@ func (r *Registry) CallTool(ctx context.Context, name string, arguments json.Raw
 	if value, ok, err := r.callOffer(ctx, name, arguments); ok {
 		return value, err
 	}
-	e, err := r.resolve(name)
+	e, err := r.reach(ctx, name)
 	if err != nil {
 		return nil, err
 	}
@@ -67,17 +64,16 @@ func (r *Registry) callEntry(ctx context.Context, e *entry, arguments json.RawMe
 	return value, err
 }
 
-// send makes a call, and a read-only one once more when its connection is lost
-// and the server is back in time.
+// send makes a call, and once more when the server was lost, is back in time,
+// and nothing was sent or the tool is read-only.
 func (e *entry) send(ctx context.Context, call func() (json.RawMessage, error)) (json.RawMessage, error) {
 	raw, err := call()
-	if errors.Is(err, downstream.ErrLost) && e.readOnly() && ctx.Err() == nil {
-		wait, cancel := context.WithTimeout(ctx, reconnectWait)
-		reconnected := e.member.Connected(wait)
-		cancel()
-		if reconnected == nil {
-			raw, err = call()
-		}
+	if err == nil || ctx.Err() != nil {
+		return raw, err
+	}
+	if errors.Is(err, downstream.ErrLost) && e.readOnly() && e.member.isBack(ctx, reconnectWait) ||
+		errors.Is(err, downstream.ErrDown) && e.member.isBack(ctx, e.member.comeback()) {
+		return call()
 	}
 	return raw, err
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/ptc-mcp/ptc-mcp/internal/downstream"
 	"github.com/ptc-mcp/ptc-mcp/internal/search"
@@ -43,8 +44,9 @@ type toolset struct {
 	// Whether the filter lets programs have the server's resources and prompts.
 	reads, prompts bool
 	// withdrawn are the parts of tools that the server listed once and lists no
-	// more, so that a program which still calls one learns why it fails.
-	withdrawn map[string]bool
+	// more, and since when, so that a program which still calls one learns why
+	// it fails.
+	withdrawn map[string]time.Time
 	// index is what a search looks through; the first call makes it.
 	index func() *search.Part
 }
@@ -91,21 +93,22 @@ func newToolset(m *member, tools []downstream.Tool, f filter, logger *slog.Logge
 const maxWithdrawn = 1000
 
 // withdrawnFrom returns the parts of an earlier set's tools that are not here.
-func (s *toolset) withdrawnFrom(earlier *toolset) map[string]bool {
+func (s *toolset) withdrawnFrom(earlier *toolset) map[string]time.Time {
 	if earlier == nil {
 		return nil
 	}
-	withdrawn := map[string]bool{}
-	note := func(part string) {
+	withdrawn := map[string]time.Time{}
+	note := func(part string, at time.Time) {
 		if s.byPart[part] == nil && len(withdrawn) < maxWithdrawn {
-			withdrawn[part] = true
+			withdrawn[part] = at
 		}
 	}
+	now := time.Now()
 	for part := range earlier.byPart {
-		note(part)
+		note(part, now)
 	}
-	for part := range earlier.withdrawn {
-		note(part)
+	for part, at := range earlier.withdrawn {
+		note(part, at)
 	}
 	return withdrawn
 }

@@ -94,7 +94,7 @@ func renamed(object []byte, name string, keep func(key string, value []byte) boo
 // parameters of each progress notification. The error is a *tool.RPCError that
 // the server answered with, or a *tool.Error.
 func (r *Registry) CallDirect(ctx context.Context, name string, arguments json.RawMessage, progress func(params json.RawMessage)) (raw json.RawMessage, ok bool, err error) {
-	e, err := r.resolve(name)
+	e, err := r.reach(ctx, name)
 	if err != nil {
 		return nil, matchesAny(r.direct, name, name), err
 	}
@@ -228,6 +228,9 @@ func (r *Registry) directServers(k kind) []*view {
 func (r *Registry) DirectRead(ctx context.Context, uri string) (raw json.RawMessage, ok bool, err error) {
 	v := r.owner(ctx, uri)
 	if v == nil {
+		if absent := r.directAbsent(resourcesOf); absent != nil {
+			return nil, true, absent.unavailable(clip(uri, maxShownName))
+		}
 		return nil, false, nil
 	}
 	started := time.Now()
@@ -286,7 +289,21 @@ func (r *Registry) DirectPrompt(ctx context.Context, name string, arguments map[
 			return raw, true, v.directError(ctx, tool.GetPrompt, err, started)
 		}
 	}
+	if v := r.current.Load().absentOwner(name); v != nil && r.passes(v, promptsOf) {
+		return nil, true, v.unavailable(name)
+	}
 	return nil, false, nil
+}
+
+// directAbsent is a server that is not connected and whose kind passes through;
+// nil when all are there.
+func (r *Registry) directAbsent(k kind) *view {
+	for _, v := range r.current.Load().views {
+		if !v.listed() && r.passes(v, k) {
+			return v
+		}
+	}
+	return nil
 }
 
 // directError is the error of a request that passed through; nil for nil.

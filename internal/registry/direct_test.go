@@ -121,6 +121,26 @@ func TestDirectOffersAreThoseOfTheServersNamed(t *testing.T) {
 	}
 }
 
+func TestWhatPassesThroughFromAServerThatIsDownFailsWithTheReason(t *testing.T) {
+	a := offeringServer("a")
+	r := newRegistry(t, Options{Direct: []string{"mcp__a__*"}}, a, offeringServer("other"))
+	a.down(errors.New("exit status 3"))
+	_, readOK, read := r.DirectRead(t.Context(), "a://x")
+	_, promptOK, prompt := r.DirectPrompt(t.Context(), "mcp__a__a-greet", nil)
+	_, callOK, call := r.CallDirect(t.Context(), "mcp__a__anything", nil, nil)
+	for name, err := range map[string]error{"resource": read, "prompt": prompt, "tool": call} {
+		if err == nil || !strings.Contains(err.Error(), "exit status 3") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	if !readOK || !promptOK || !callOK {
+		t.Error("left to somebody else to answer")
+	}
+	if _, ok, _ := r.DirectPrompt(t.Context(), "mcp__other__other-greet", nil); ok {
+		t.Error("a prompt that does not pass through was answered")
+	}
+}
+
 func TestTheDirectStateChangesWithWhatIsOffered(t *testing.T) {
 	a := offeringServer("a")
 	other := offeringServer("other")

@@ -125,7 +125,7 @@ func TestACallOfAWithdrawnToolSaysSo(t *testing.T) {
 	s.up(named("other")...)
 	s.up(named("another")...)
 	_, err := r.CallTool(t.Context(), "mcp__my_mail__send_mail", nil)
-	if te := toolError(t, err); te.Kind != tool.KindUnknown || !strings.Contains(te.Message, `server "my-mail" offered this tool before and has withdrawn it`) {
+	if te := toolError(t, err); te.Kind != tool.KindUnknown || !strings.Contains(te.Message, `server "my-mail" withdrew this tool from its list 1s ago`) {
 		t.Errorf("got %+v", te)
 	}
 	s.up(named("send-mail")...)

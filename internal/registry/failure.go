@@ -44,8 +44,7 @@ func (e *entry) callError(ctx context.Context, err error, took time.Duration) *t
 	case errors.Is(err, context.Canceled), ctx.Err() != nil:
 		return e.failed(tool.KindCancelled, "cancelled after %s because the run ended; %s", took.Round(10*time.Millisecond), e.unknownOutcome())
 	case errors.Is(err, downstream.ErrDown):
-		te := tool.Errorf(e.name, tool.KindConnection,
-			"server %q is not connected (%s); nothing was sent; it is being reconnected, so try again later or do without it", e.member.Name(), e.whyDown(err))
+		te := tool.Errorf(e.name, tool.KindConnection, "%s", notConnected(e.member.Name(), e.whyDown(err)))
 		te.Retryable = true
 		return te
 	case errors.Is(err, downstream.ErrLost):

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/ptc-mcp/ptc-mcp/internal/downstream"
 )
@@ -145,6 +146,12 @@ func (s *fakeServer) down(err error) {
 		s.connected = make(chan struct{})
 		closeOnce(s.settled)
 	})
+}
+
+// lose is down for a connection that is lost now.
+func (s *fakeServer) lose(err error) {
+	s.down(err)
+	s.change(func() { s.status.Lost = time.Now() })
 }
 
 func (s *fakeServer) change(f func()) {

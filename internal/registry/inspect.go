@@ -102,6 +102,7 @@ var ownFunctions = map[string]func(r *Registry, arguments json.RawMessage) (json
 	tool.ToolTable: func(r *Registry, arguments json.RawMessage) (json.RawMessage, error) {
 		return r.toolTable(arguments)
 	},
+	tool.Absence:     (*Registry).toolAbsence,
 	tool.ToolStub:    (*Registry).toolStub,
 	tool.ServerStubs: (*Registry).serverStubs,
 	tool.ServerStatus: func(r *Registry, _ json.RawMessage) (json.RawMessage, error) {

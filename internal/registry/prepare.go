@@ -2,9 +2,11 @@ package registry
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"time"
 
+	"github.com/ptc-mcp/ptc-mcp/internal/downstream"
 	"github.com/ptc-mcp/ptc-mcp/internal/tool"
 )
 
@@ -15,31 +17,35 @@ const guessWait = 3 * time.Second
 // Prepare returns the catalogue for a run of the program source. It first
 // waits, until ctx ends, for the servers that the program names and whose first
 // attempt to connect is still under way; each server's own deadlines bound
-// that. If the program calls a function that nothing defines, it may mean a
-// tool by its short name, and if it lists the tools, it means all: then Prepare
-// waits for all such servers, at most 3 seconds. Without such servers it only
+// that. One that was lost less than 10 seconds ago is waited for until then. If
+// the program calls a function that nothing defines, it may mean a tool by its
+// short name, and if it lists the tools, it means all: then Prepare waits for
+// all servers that may be meant, at most 3 seconds. Without such servers it only
 // reads the present snapshot. Of a large catalogue the table holds the tools
 // that the source can name.
 func (r *Registry) Prepare(ctx context.Context, source string) tool.Table {
-	unsettled := r.unsettled()
-	if len(unsettled) == 0 {
-		if r.current.Load().connecting() {
-			r.refresh() // the news of a settled server is still on its way here
-		}
+	if s := r.current.Load(); s.connecting() || s.lost() {
+		r.refresh() // the news of a settled server is still on its way here
+	}
+	awaited := r.awaited()
+	if len(awaited) == 0 {
 		return r.current.Load().tableFor(source)
 	}
 	program := readProgram(source)
-	for _, m := range unsettled {
-		if program.names(m) {
-			settle(ctx, m)
+	for _, v := range awaited {
+		if program.names(v.member) {
+			v.await(ctx)
 		}
 	}
 	r.refresh()
-	if unsettled = r.unsettled(); len(unsettled) > 0 && r.current.Load().lacks(program.unbound) {
+	if awaited = r.awaited(); len(awaited) > 0 && r.current.Load().lacks(program.unbound) {
 		guess, cancel := context.WithTimeout(ctx, guessWait)
 		defer cancel()
-		for _, m := range unsettled {
-			settle(guess, m)
+		for _, v := range awaited {
+			if !v.mayHave(program.unbound) {
+				continue
+			}
+			v.await(guess)
 			r.refresh()
 			if !r.current.Load().lacks(program.unbound) {
 				break
@@ -49,13 +55,45 @@ func (r *Registry) Prepare(ctx context.Context, source string) tool.Table {
 	return r.current.Load().tableFor(source)
 }
 
+// awaited are the servers whose first attempt to connect is under way, and those
+// that were lost a moment ago.
+func (r *Registry) awaited() []*view {
+	var awaited []*view
+	for _, v := range r.current.Load().views {
+		if !v.hasSettled() || v.status.State == downstream.Down && v.comeback() > 0 {
+			awaited = append(awaited, v)
+		}
+	}
+	return awaited
+}
+
+func (m *member) hasSettled() bool {
+	select {
+	case <-m.Settled():
+		return true
+	default:
+		return false
+	}
+}
+
+// await waits for the end of the first attempt to connect, or for a server that
+// was lost a moment ago.
+func (v *view) await(ctx context.Context) {
+	settle(ctx, v.member)
+	v.isBack(ctx, v.comeback())
+}
+
+// mayHave reports whether one of the names may be the short name of a tool of
+// the server: of one that was lost it is known which it had.
+func (v *view) mayHave(names []string) bool {
+	return v.tools == nil || slices.ContainsFunc(names, func(name string) bool { return v.tools.byPart[name] != nil })
+}
+
 // unsettled are the servers whose first attempt to connect is under way.
 func (r *Registry) unsettled() []*member {
 	var unsettled []*member
 	for _, v := range r.current.Load().views {
-		select {
-		case <-v.Settled():
-		default:
+		if !v.hasSettled() {
 			unsettled = append(unsettled, v.member)
 		}
 	}

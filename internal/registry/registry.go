@@ -138,11 +138,16 @@ func (r *Registry) Servers() []tool.Server {
 // resolve finds a tool in the present catalogue. News of a server may still be
 // on its way, so a tool that is not there is looked for again after asking.
 func (r *Registry) resolve(name string) (*entry, error) {
-	e, err := r.current.Load().resolve(name)
-	if err != nil && r.refresh() {
-		e, err = r.current.Load().resolve(name)
+	s := r.current.Load()
+	e, err := s.resolve(name)
+	if err == nil {
+		return e, nil
 	}
-	return e, err
+	r.refresh()
+	if now := r.current.Load(); now != s { // made here, or meanwhile
+		return now.resolve(name)
+	}
+	return nil, err
 }
 
 // refresh makes a new snapshot if a server has changed, reusing what has not,

@@ -99,42 +99,36 @@ func (s *snapshot) connecting() bool {
 	return slices.ContainsFunc(s.views, func(v *view) bool { return v.status.State == downstream.Connecting })
 }
 
+// lost reports whether a server had lost its connection.
+func (s *snapshot) lost() bool {
+	return slices.ContainsFunc(s.views, func(v *view) bool { return !v.status.Lost.IsZero() })
+}
+
 // resolve finds the tool that a name stands for: a callable name, or the
 // original name of server and tool joined by "__", ".", "/" or ":", in the
 // original spelling or with - and _ exchanged, or a tool's name alone when
 // only one server has it. The error is a *tool.Error.
 func (s *snapshot) resolve(name string) (*entry, error) {
-	v, e := s.called(name)
-	if e == nil {
-		v, e = s.spelledAs(withoutPrefix(name))
-	}
-	switch {
-	case e != nil && v.listed():
+	v, e := s.lookup(name)
+	if e != nil && v.listed() {
 		return e, nil
-	case v == nil:
+	}
+	if v == nil {
 		if e := s.alone(name); e != nil {
 			return e, nil
 		}
-		if m := s.removed(name); m != nil {
-			return nil, tool.Errorf(clip(name, maxShownName), tool.KindUnknown, "server %q is no longer configured, so its tools are gone; do without it", m.Name())
-		}
-		if m := s.withdrawn(name); m != nil {
-			return nil, tool.Errorf(clip(name, maxShownName), tool.KindUnknown,
-				"server %q offered this tool before and has withdrawn it, so nothing was sent; do without it%s", m.Name(), didYouMean(name, s.names))
-		}
-		return nil, tool.Errorf(clip(name, maxShownName), tool.KindUnknown, "no such tool%s", didYouMean(name, s.names))
 	}
-	return nil, v.unavailable(name)
+	err, _ := s.missing(name)
+	return nil, err
 }
 
-// withdrawn finds the server that once listed a tool of the callable name.
-func (s *snapshot) withdrawn(name string) *member {
-	for _, v := range s.views {
-		if part, ok := strings.CutPrefix(name, v.prefix); ok && v.listed() && v.tools.withdrawn[part] {
-			return v.member
-		}
+// lookup finds a tool as it is known by its full name, and its server; the
+// server alone when it may have the tool but its tools are not known yet.
+func (s *snapshot) lookup(name string) (*view, *entry) {
+	if v, e := s.called(name); e != nil {
+		return v, e
 	}
-	return nil
+	return s.spelledAs(withoutPrefix(name))
 }
 
 // called finds a tool by its callable name. It is what nearly every call needs.
@@ -229,12 +223,4 @@ func (s *snapshot) alone(name string) *entry {
 		}
 	}
 	return found
-}
-
-// unavailable is the error for a tool of a server that is not connected.
-func (v *view) unavailable(name string) *tool.Error {
-	err := tool.Errorf(clip(name, maxShownName), tool.KindConnection,
-		"server %q is not connected (%s); nothing was sent; it is being reconnected, so try again later or do without it", v.Name(), v.reason())
-	err.Retryable = true
-	return err
 }

@@ -53,6 +53,11 @@ func Counted(name string) bool { return strings.HasPrefix(name, Prefix) || Offer
 // with the rows of the tool table that a run was not given.
 const ToolTable = "tool_table"
 
+// Absence is a function of the host that the runner alone calls: it answers with
+// a text that says why a tool (tool_name) or a server (server, by its part of
+// callable names) is not in the table, null when nothing is called so.
+const Absence = "tool_absence"
+
 // Functions of the host that the runner calls for types, only when a program
 // asks for them.
 const (

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 # Asks the host for the rest of the table, or of one server's part of it.
 Fetch = Callable[[Optional[str]], Iterable[Entry]]
 
+# Asks the host why a tool (tool_name) or a server (server) is not in the table.
+Explain = Callable[[Dict[str, str]], Optional[str]]
+
 
 class Catalogue:
     """Full names, short names and ``servers``, for the entries of one tool table.
@@ -31,12 +34,18 @@ class Catalogue:
     """
 
     def __init__(
-        self, entries: Iterable[Entry], reserved: Iterable[str], servers: Iterable[str] = (), fetch: Optional[Fetch] = None
+        self,
+        entries: Iterable[Entry],
+        reserved: Iterable[str],
+        servers: Iterable[str] = (),
+        fetch: Optional[Fetch] = None,
+        explain: Explain = lambda about: None,
     ) -> None:
         self.by_name: Dict[str, Entry] = {}
         self.by_server: Dict[str, Dict[str, Entry]] = {server: {} for server in servers}
         self._partial = set(self.by_server)
         self._fetch = fetch
+        self._explain = explain
         shorts: Dict[str, Optional[Entry]] = {}
         for entry in entries:
             name = entry["t"]
@@ -84,6 +93,14 @@ class Catalogue:
             self.complete(server)
         return name in self.by_server[server]
 
+    def why_no_tool(self, name: str) -> Optional[str]:
+        """Return what the host knows of a tool that is not here, or of its server; None for nothing."""
+        return self._explain({"tool_name": name})
+
+    def why_no_server(self, server: str) -> Optional[str]:
+        """Return what the host knows of a server that is not here; None for nothing."""
+        return self._explain({"server": server})
+
     def nearest(self, name: str) -> List[str]:
         """Return the calls of up to three tools with a name like name."""
         self.complete()
@@ -100,11 +117,17 @@ class _Namespace(types.ModuleType):
     """A module that gets its last members when they are asked for, and explains missing ones."""
 
     def __init__(
-        self, name: str, doc: str, complete: Callable[[], None], find_type: Callable[[str], Any] = lambda name: None
+        self,
+        name: str,
+        doc: str,
+        complete: Callable[[], None],
+        explain: Callable[[str], Optional[str]],
+        find_type: Callable[[str], Any] = lambda name: None,
     ) -> None:
         super().__init__(name, doc)
         self.__path__: List[str] = []
         self.__complete__ = complete
+        self.__explain__ = explain
         self.__find_type__ = find_type
 
     def __dir__(self) -> List[str]:
@@ -123,6 +146,9 @@ class _Namespace(types.ModuleType):
         if found is not None:
             self.__dict__[name] = found
             return found
+        why = self.__explain__(name)
+        if why is not None:
+            raise AttributeError(f"{self.__name__} has no {name!r}: {why}")
         near = ", ".join(signature.nearest(name, known) or sorted(known)[:10]) or "nothing"
         raise AttributeError(f"{self.__name__} has no {name!r}; nearest: {near}")
 
@@ -144,7 +170,10 @@ def _server_module(
     def find_type(name: str) -> Any:
         return stubs.find_type(catalogue.by_server[server], name, channel)
 
-    module = _Namespace(f"servers.{server}", f"The tools of the server {server}.", complete, find_type)
+    def explain(name: str) -> Optional[str]:
+        return catalogue.why_no_tool(f"mcp__{server}__{name}")
+
+    module = _Namespace(f"servers.{server}", f"The tools of the server {server}.", complete, explain, find_type)
     return module
 
 
@@ -154,7 +183,9 @@ def install(
     """Put the tools into a program's globals and make ``servers`` importable."""
     for name in [name for name in sys.modules if name == "servers" or name.startswith("servers.")]:
         del sys.modules[name]
-    servers = _Namespace("servers", "The tools of every server: servers.<server>.<tool>", lambda: None)
+    servers = _Namespace(
+        "servers", "The tools of every server: servers.<server>.<tool>", lambda: None, catalogue.why_no_server
+    )
     servers.__dict__["ToolError"] = ToolError
     sys.modules["servers"] = servers
     for server, entries in catalogue.by_server.items():

@@ -92,7 +92,11 @@ class _Checker:
             and not self._opaque
             and not self._catalogue.has(name)
         ):
-            self._report(node, f"there is no tool {name}", self._catalogue.nearest(name))
+            why = self._catalogue.why_no_tool(name)
+            if why is None:
+                self._report(node, f"there is no tool {name}", self._catalogue.nearest(name))
+            else:
+                self.problems.append((node.lineno, why))
 
     def _visit_attribute(self, node: ast.Attribute) -> None:
         path = self._path(node)
@@ -185,12 +189,20 @@ class _Checker:
             return None
         return steps[0], steps[1] if len(steps) == 2 else None
 
-    def _report_server(self, node: ast.AST, server: str) -> None:
+    def _report_server(self, node: Any, server: str) -> None:
+        why = self._catalogue.why_no_server(server)
+        if why is not None:
+            self.problems.append((node.lineno, why))
+            return
         names = list(self._catalogue.by_server)
         near = signature.nearest(server, names) or sorted(names)[:_MOST]
         self._report(node, f"there is no server {server}", near)
 
-    def _report_tool(self, node: ast.AST, server: str, name: str) -> None:
+    def _report_tool(self, node: Any, server: str, name: str) -> None:
+        why = self._catalogue.why_no_tool(f"mcp__{server}__{name}")
+        if why is not None:
+            self.problems.append((node.lineno, why))
+            return
         tools = self._catalogue.by_server[server]
         near = [signature.usage(tools[word]) for word in signature.nearest(name, list(tools))]
         self._report(node, f"the server {server} has no tool {name}", near)

@@ -6,6 +6,7 @@ import fcntl
 import gc
 import json
 import os
+import re
 import resource
 import sys
 from typing import Any, Dict, Optional, Tuple
@@ -14,6 +15,7 @@ from . import failure, limits, output, patches, program, stubs
 from .calls import Channel
 from .catalogue import Catalogue, install
 from .check import check
+from .errors import ToolError
 from .frames import EndOfInput, write_all
 from .functions import NAMES, functions
 from .tools import ToolCall
@@ -99,7 +101,7 @@ class _Session:
         self._prepare(start)
         source, filename, bounds = start["source"].lstrip("\ufeff"), start["filename"], start["limits"]
         self.channel.begin(bounds["open_calls"], bounds["frame_bytes"])
-        catalogue = Catalogue(start["tools"], NAMES, start["servers"] or (), self._fetch_tools)
+        catalogue = Catalogue(start["tools"], NAMES, start["servers"] or (), self._fetch_tools, self._explain)
         notices = output.Notices(self._printed)
         try:
             tree = program.parse(source, filename)
@@ -121,6 +123,8 @@ class _Session:
         if not self.channel.in_own_process:
             _end_fork(error, filename)
         limits.lift_memory()
+        if isinstance(error, NameError):
+            _explain_name(error, catalogue)
         described = failure.of_exception(error, filename) if error is not None else None
         for value in list(namespace.values()):
             if isinstance(value, ToolCall):
@@ -134,6 +138,14 @@ class _Session:
         arguments = {"server": server} if server else {}
         return self.channel.call_blocking("tool_table", json.dumps(arguments).encode())
 
+    def _explain(self, about: Dict[str, str]) -> Optional[str]:
+        """Ask the host why a tool or a server is not in the table; None when it has nothing to say."""
+        try:
+            why: Optional[str] = self.channel.call_blocking("tool_absence", json.dumps(about).encode())
+        except ToolError:
+            return None
+        return why
+
     def _prepare(self, start: Dict[str, Any]) -> None:
         os.chdir(self._scratch)
         sys.argv = [start["filename"]]
@@ -142,6 +154,14 @@ class _Session:
         self._restore_descriptors()
         output.open_streams()
         patches.apply_to_source(start["source"], self._scratch)
+
+
+def _explain_name(error: NameError, catalogue: Catalogue) -> None:
+    """Say in the error what is known of a tool that was called by its short name and is not here."""
+    named = re.match(r"name '(\w+)' is not defined", str(error))
+    why = catalogue.why_no_tool(named[1]) if named else None
+    if why is not None:
+        error.args = (f"{error}; {why}",)
 
 
 def _end_fork(error: Any, filename: str) -> None:

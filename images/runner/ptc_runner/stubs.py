@@ -126,6 +126,10 @@ class Finder:
     def find_spec(self, name: str, path: Any = None, target: Any = None) -> Any:
         """Find ``servers.<server>.<tool>``."""
         parts = name.split(".")
+        if len(parts) == 2 and parts[0] == FOLDER:  # a known one is a module already
+            why = self._catalogue.why_no_server(parts[1])
+            if why is not None:
+                raise ModuleNotFoundError(f"No module named {name!r}: {why}", name=name)
         if len(parts) != 3 or parts[0] != FOLDER or parts[1] not in self._catalogue.by_server:
             return None
         if not self._catalogue.has_tool(parts[1], parts[2]):

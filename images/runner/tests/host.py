@@ -91,6 +91,7 @@ class Runner:
         self._scratch = tempfile.TemporaryDirectory()
         self.scratch = self._scratch.name
         self.stubs: Dict[str, str] = {}  # wrapper files by callable name
+        self.absent: Dict[str, str] = {}  # what is said of tools and servers that are not there
         self.process = subprocess.Popen(
             [python, "-I", "-S", "-B", "-c", bundle()],
             stdin=subprocess.PIPE,
@@ -218,6 +219,9 @@ class Runner:
                 continue
             if frame["type"] == "cancel":
                 result.cancelled.append(frame["id"])
+                continue
+            if frame["tool"] == "tool_absence":
+                self._answer(frame, lambda _, about: self.absent.get("".join(about.values())))
                 continue
             if frame["tool"] in ("tool_stub", "server_stubs"):
                 result.stubs.append(frame["arguments"])

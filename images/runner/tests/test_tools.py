@@ -23,6 +23,30 @@ class Calls(ProgramTest):
     def test_a_short_name_that_two_servers_have_is_not_there(self) -> None:
         self.fails("await find('x')", "exception", "name 'find' is not defined")
 
+    def test_what_is_known_of_a_tool_that_is_not_there_is_said(self) -> None:
+        self.runner.absent = {
+            "mcp__mail__send": 'mcp__mail__send: server "mail" is not connected',
+            "send": 'send: server "mail" is not connected',
+            "mail": 'server "mail" is not connected',
+            "mcp__math__sub": "mcp__math__sub: withdrawn",
+        }
+        self.addCleanup(self.runner.absent.clear)
+        for source, kind, message in (
+            ("await mcp__mail__send()", "check", 'mcp__mail__send: server "mail" is not connected'),
+            ("await servers.mail.send()", "check", 'server "mail" is not connected'),
+            ("from servers.mail import send", "check", 'server "mail" is not connected'),
+            ("await servers.math.sub(1)", "check", "mcp__math__sub: withdrawn"),
+            ("from servers.math import sub", "check", "mcp__math__sub: withdrawn"),
+            ("await send()", "exception", "name 'send' is not defined; send: server \"mail\" is not connected"),
+            ("getattr(servers, 'ma' + 'il')", "exception", "servers has no 'mail': server \"mail\" is not connected"),
+            ("getattr(servers.math, 'su' + 'b')", "exception", "servers.math has no 'sub': mcp__math__sub: withdrawn"),
+            ("import importlib\nimportlib.import_module('servers.' + 'mail')", "exception", 'server "mail" is not connected'),
+            ("await mcp__mail__other()", "check", "there is no tool mcp__mail__other"),
+            ("undefined", "exception", "name 'undefined' is not defined"),
+        ):
+            with self.subTest(source):
+                self.assertEqual(self.fails(source, kind, message).calls, [])
+
     def test_every_way_to_pass_arguments(self) -> None:
         for call in ("add(1, 2)", "add(1, y=2)", "add(x=1, y=2)", "add({'x': 1, 'y': 2})", "add(**{'x': 1, 'y': 2})"):
             with self.subTest(call):
