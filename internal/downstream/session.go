@@ -26,8 +26,9 @@ type timing struct {
 	keepAlive time.Duration
 	// ping is how long a server may take to show that it is alive.
 	ping time.Duration
-	// settle is how long changes of the tool list are gathered.
-	settle time.Duration
+	// relist is the least time between two readings of the tool list: a change
+	// is read at once, and those of a flood are gathered.
+	relist time.Duration
 }
 
 var defaultTiming = timing{
@@ -36,7 +37,7 @@ var defaultTiming = timing{
 	stable:     10 * time.Second,
 	keepAlive:  15 * time.Second,
 	ping:       5 * time.Second,
-	settle:     50 * time.Millisecond,
+	relist:     25 * time.Millisecond,
 }
 
 // Session is the supervised session with one server. Its methods may be called

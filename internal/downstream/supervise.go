@@ -133,9 +133,10 @@ func (s *Session) list(conn *connection) ([]Tool, error) {
 // serve watches a connection until it is lost or the session is closed.
 func (s *Session) serve(conn *connection, listFailed bool) {
 	var relist <-chan time.Time // nil while no listing is due
+	listed := time.Now()
 	soon := func() {
 		if relist == nil { // or a flood of notifications would put it off for ever
-			relist = time.After(s.timing.settle)
+			relist = time.After(s.timing.relist - time.Since(listed))
 		}
 	}
 	pause := &backoff.ExponentialBackOff{
@@ -169,6 +170,7 @@ func (s *Session) serve(conn *connection, listFailed bool) {
 		case <-relist:
 			relist = nil
 			tools, err := s.list(conn)
+			listed = time.Now()
 			if conn.lost() != nil || s.ctx.Err() != nil {
 				continue
 			}

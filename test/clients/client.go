@@ -13,6 +13,7 @@ import (
 	"io"
 	"os/exec"
 	"sync"
+	"time"
 )
 
 // Client speaks to one server process. It is safe for concurrent use.
@@ -40,6 +41,8 @@ type Message struct {
 	Params json.RawMessage `json:"params"`
 	Result json.RawMessage `json:"result"`
 	Error  *Error          `json:"error"`
+	// At is when it came.
+	At time.Time `json:"-"`
 }
 
 // Error is a JSON-RPC error.
@@ -89,6 +92,7 @@ func (c *Client) read(stdout io.Reader) {
 func (c *Client) receive(line []byte) {
 	var m Message
 	err := json.Unmarshal(line, &m)
+	m.At = time.Now()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	switch {

@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"sync"
+	"time"
 )
 
 // journalVariable names the file that a test reads to learn what reached the
@@ -14,9 +15,11 @@ const journalVariable = "PTC_TESTSERVER_JOURNAL"
 
 // event is one line of the journal.
 type event struct {
-	// Event is started, child, called, cancelled, finished or input_ended;
-	// cancelled and finished are written for tools that take time only.
+	// Event is started, child, called, cancelled, finished, changed or
+	// input_ended; cancelled and finished are written for tools that take time
+	// only, changed before the clients are told that the list has.
 	Event     string          `json:"event"`
+	At        int64           `json:"at,omitempty"` // of started and changed, nanoseconds since 1970
 	PID       int             `json:"pid,omitempty"`
 	Tool      string          `json:"tool,omitempty"`
 	Arguments json.RawMessage `json:"arguments,omitempty"`
@@ -43,6 +46,9 @@ func openJournal(path string) (*journal, error) {
 func (j *journal) write(e event) {
 	if j.file == nil {
 		return
+	}
+	if e.Event == "started" || e.Event == "changed" {
+		e.At = time.Now().UnixNano()
 	}
 	line, err := json.Marshal(e)
 	if err != nil {

@@ -98,6 +98,7 @@ func (s *server) toolsChanged() {
 	s.mu.RLock()
 	listeners := slices.Collect(maps.Keys(s.listeners))
 	s.mu.RUnlock()
+	s.journal.write(event{Event: "changed"})
 	for _, l := range listeners {
 		params := map[string]any{}
 		if l.subscription != nil {
