@@ -3,11 +3,15 @@ package native
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"os/exec"
 	"slices"
+	"syscall"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/ptc-mcp/ptc-mcp/internal/sandbox"
 )
@@ -67,6 +71,9 @@ func (b *backend) startSupervisor(i *instance, state *machineState, files *fileS
 	if requests != nil {
 		extra = append(extra, requests)
 		attributes.AmbientCaps = slices.Concat(attributes.AmbientCaps, zygoteCapabilities)
+		// Who sees nothing beyond its own cgroup can put no run into another
+		// one. Every run makes a namespace of its own.
+		attributes.Cloneflags &^= unix.CLONE_NEWCGROUP
 	}
 	folder, err := i.group.open()
 	if err != nil {
@@ -136,9 +143,9 @@ func (s *machineState) newGroup() (*group, error) {
 	return s.groups.create(fmt.Sprintf("%s.%016x", s.owner, rand.Uint64()))
 }
 
-// rehearse makes a group in one hierarchy, with limits, and removes it: some
-// look usable and are not, for want of a right or for this process's
-// scheduling class.
+// rehearse makes a group in one hierarchy, with limits, has a process born in
+// it, and removes it: some look usable and are not, for want of a right, for
+// this process's scheduling class, or for what is in the folders around.
 func (b *backend) rehearse(state *machineState, h hierarchy) error {
 	g, err := (&machineState{owner: state.owner, groups: hierarchies{h}}).newGroup()
 	if err != nil {
@@ -148,7 +155,28 @@ func (b *backend) rehearse(state *machineState, h hierarchy) error {
 	if err := g.start(func() error { return nil }); err != nil {
 		return err
 	}
-	return g.limit(withDefaults(sandbox.Spec{}))
+	if err := g.limit(withDefaults(sandbox.Spec{})); err != nil {
+		return err
+	}
+	folder, err := g.open()
+	if folder == nil {
+		return err
+	}
+	defer func() { _ = folder.Close() }()
+	return bear(folder)
+}
+
+// bear has a process born in a cgroup of version 2. It fails at once, after its
+// birth, for a working folder that is none.
+func bear(cgroup *os.File) error {
+	_, err := syscall.ForkExec("/", nil, &syscall.ProcAttr{
+		Dir: "/proc/self/exe",
+		Sys: &syscall.SysProcAttr{UseCgroupFD: true, CgroupFD: int(cgroup.Fd())},
+	})
+	if !errors.Is(err, syscall.ENOTDIR) {
+		return fmt.Errorf("cgroup: start a process in %s: %w", cgroup.Name(), err)
+	}
+	return nil
 }
 
 // begin sends a booted supervisor its plan and returns when it has started the

@@ -10,8 +10,8 @@ import (
 )
 
 // findHierarchies looks for writable cgroups around this process: its own in
-// version 1; in version 2 the nearest, upwards, that can hand controllers to
-// its children, since one with processes in it cannot.
+// version 1; in version 2 one, upwards, that can hand controllers to its
+// children, since one with processes in it cannot.
 func findHierarchies() hierarchies {
 	mounts, err := os.ReadFile("/proc/self/mountinfo")
 	if err != nil {
@@ -92,32 +92,67 @@ func cgroupMounts(mountinfo, own string) []cgroupMount {
 	return mounts
 }
 
-// delegated finds the nearest folder of a version 2 hierarchy, from this
-// process's own upwards, that this process may make limited children in.
+// delegated finds the folder of a version 2 hierarchy that this process may make
+// limited children in: from its own upwards, the nearest of those that offer
+// most controllers. Where there is none, its own is vacated for that.
 func delegated(m cgroupMount) (hierarchy, bool) {
+	var best hierarchy
 	for dir := m.own; strings.HasPrefix(dir, m.top); dir = filepath.Dir(dir) {
-		if unix.Access(dir, unix.W_OK) != nil || unix.Access(filepath.Join(dir, "cgroup.procs"), unix.W_OK) != nil {
+		if !delegates(dir) || !isRootCgroup(dir) && len(members(dir)) > 0 {
 			continue
 		}
-		h := hierarchy{dir: dir, unified: true}
-		for _, controller := range []string{memoryController, pidsController, cpuController} {
-			if !lists(filepath.Join(dir, "cgroup.controllers"), controller) {
-				continue
-			}
-			control := filepath.Join(dir, "cgroup.subtree_control")
-			if !lists(control, controller) {
-				// Refused while the folder itself holds processes.
-				_ = os.WriteFile(control, []byte("+"+controller), 0o644)
-			}
-			if lists(control, controller) {
-				h.controllers = append(h.controllers, controller)
-			}
-		}
-		if len(h.controllers) > 0 {
-			return h, true
+		if c := offered(dir); len(c) > len(best.controllers) {
+			best = hierarchy{dir: dir, unified: true, controllers: c}
 		}
 	}
-	return hierarchy{}, false
+	if best.dir == "" {
+		if c := offered(m.own); len(c) == 0 || !delegates(m.own) || vacate(m.own) != nil {
+			return hierarchy{}, false
+		}
+		best = hierarchy{dir: m.own, unified: true}
+	}
+	best.controllers = handDown(best.dir)
+	return best, len(best.controllers) > 0
+}
+
+// delegates says whether this process may make children in a folder, and move
+// processes to them.
+func delegates(dir string) bool {
+	return unix.Access(dir, unix.W_OK) == nil && unix.Access(filepath.Join(dir, "cgroup.procs"), unix.W_OK) == nil
+}
+
+// isRootCgroup says whether a folder is the root of its hierarchy, which alone
+// may hold processes and hand down controllers.
+func isRootCgroup(dir string) bool {
+	return unix.Access(filepath.Join(dir, "cgroup.type"), unix.F_OK) != nil
+}
+
+// offered are the controllers that a folder could hand down to its children.
+func offered(dir string) []string {
+	var all []string
+	for _, controller := range []string{memoryController, pidsController, cpuController} {
+		if lists(filepath.Join(dir, "cgroup.controllers"), controller) {
+			all = append(all, controller)
+		}
+	}
+	return all
+}
+
+// handDown has a folder hand down what it can, and says what it does. It must
+// hold no process: the kernel would still hand down some controllers, and from
+// then on let nobody into the folder's children.
+func handDown(dir string) []string {
+	control := filepath.Join(dir, "cgroup.subtree_control")
+	var all []string
+	for _, controller := range offered(dir) {
+		if !lists(control, controller) {
+			_ = os.WriteFile(control, []byte("+"+controller), 0o644)
+		}
+		if lists(control, controller) {
+			all = append(all, controller)
+		}
+	}
+	return all
 }
 
 // lists says whether a file of words holds one.

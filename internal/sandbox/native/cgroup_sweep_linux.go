@@ -75,16 +75,26 @@ func pidNamespace() string {
 // startTime is when a process started, in clock ticks since boot, or "" if it
 // has ended, even where nobody has asked for its end yet.
 func startTime(pid int) string {
+	fields := statFields(pid)
+	if fields == nil || fields[0] == "Z" || fields[0] == "X" {
+		return ""
+	}
+	return fields[19] // field 22 of proc_pid_stat(5)
+}
+
+// statFields are the fields of proc_pid_stat(5) from the third on, the state of
+// the process; nil if there is no such process.
+func statFields(pid int) []string {
 	file, err := os.Open(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil {
-		return ""
+		return nil
 	}
 	defer func() { _ = file.Close() }()
 	line, _ := bufio.NewReader(file).ReadString('\n')
 	// The name, field 2, may hold anything, even ")".
 	fields := strings.Fields(line[strings.LastIndexByte(line, ')')+1:])
-	if len(fields) < 20 || fields[0] == "Z" || fields[0] == "X" {
-		return ""
+	if len(fields) < 20 {
+		return nil
 	}
-	return fields[19] // field 22 of proc_pid_stat(5)
+	return fields
 }

@@ -5,9 +5,11 @@ package native
 import (
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"reflect"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/ptc-mcp/ptc-mcp/internal/sandbox"
@@ -65,22 +67,72 @@ func fill(t *testing.T, dir string, files map[string]string) {
 }
 
 func TestVersion2IsUsedWhereControllersAreHandedDown(t *testing.T) {
-	top := t.TempDir()
-	own := filepath.Join(top, "app.slice", "terminal.scope")
-	fill(t, top, map[string]string{"cgroup.procs": "", "cgroup.controllers": "cpu memory pids", "cgroup.subtree_control": "cpu memory pids"})
-	fill(t, filepath.Dir(own), map[string]string{"cgroup.procs": "", "cgroup.controllers": "memory pids", "cgroup.subtree_control": "memory pids"})
-	// A folder with processes hands nothing down: what is written has no effect.
-	fill(t, own, map[string]string{"cgroup.procs": "1\n", "cgroup.controllers": "memory pids", "cgroup.subtree_control": ""})
-	h, ok := delegated(cgroupMount{top: top, own: own, unified: true})
-	want := hierarchy{dir: filepath.Dir(own), unified: true, controllers: []string{"memory", "pids"}}
-	if !ok || !reflect.DeepEqual(h, want) {
-		t.Errorf("got %+v %v, want %+v", h, ok, want)
+	const all, some = "cpu memory pids", "memory pids"
+	cases := []struct {
+		name              string
+		top, parent, own  string // the controllers there
+		inTop, inParent   string // the processes there
+		want              string // the folder chosen, below the top; "-" for none
+		wantedControllers []string
+	}{
+		{"the nearest of those that hand down most", all, all, all, "", "", "app.slice", []string{"memory", "pids", "cpu"}},
+		{"more controllers are worth a way", all, some, some, "", "", "", []string{"memory", "pids", "cpu"}},
+		{"the root of a hierarchy may hold processes", all, some, some, "1\n", "1\n", "", []string{"memory", "pids", "cpu"}},
+		{"no other folder may", "", some, some, "", "1\n", "-", nil},
+		{"there is no controller", "", "", "", "", "", "-", nil},
 	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			top := t.TempDir()
+			parent := filepath.Join(top, "app.slice")
+			own := filepath.Join(parent, "terminal.scope")
+			fill(t, top, map[string]string{"cgroup.procs": c.inTop, "cgroup.controllers": c.top, "cgroup.subtree_control": c.top})
+			for dir, is := range map[string][2]string{parent: {c.parent, c.inParent}, own: {c.own, "1\n"}} {
+				fill(t, dir, map[string]string{"cgroup.type": "domain\n", "cgroup.procs": is[1], "cgroup.controllers": is[0], "cgroup.subtree_control": is[0]})
+			}
+			// Nothing is handed down from it yet.
+			fill(t, own, map[string]string{"cgroup.subtree_control": ""})
+			h, ok := delegated(cgroupMount{top: top, own: own, unified: true})
+			want := hierarchy{dir: filepath.Join(top, c.want), unified: true, controllers: c.wantedControllers}
+			if ok != (c.want != "-") || ok && !reflect.DeepEqual(h, want) {
+				t.Errorf("got %+v %v, want %+v", h, ok, want)
+			}
+			// Some controllers the kernel would hand down from here, at the price
+			// that no child of it can hold a process.
+			if text, err := os.ReadFile(filepath.Join(own, "cgroup.subtree_control")); err != nil || len(text) > 0 {
+				t.Errorf("a folder with processes was told to hand down %q (%v)", text, err)
+			}
+			if _, err := os.Stat(filepath.Join(own, vacatedFor)); err == nil {
+				t.Error("a folder was vacated that others use too")
+			}
+		})
+	}
+}
 
-	bare := t.TempDir()
-	fill(t, bare, map[string]string{"cgroup.procs": "", "cgroup.controllers": "", "cgroup.subtree_control": ""})
-	if h, ok := delegated(cgroupMount{top: bare, own: bare, unified: true}); ok {
-		t.Errorf("got %+v where there is no controller", h)
+func TestDescendantsAreToldFromOtherProcesses(t *testing.T) {
+	child := exec.CommandContext(t.Context(), "/bin/sh", "-c", "sleep 1000 & echo $!; wait")
+	child.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	out, err := child.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := child.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = syscall.Kill(-child.Process.Pid, syscall.SIGKILL)
+		_ = child.Wait()
+	})
+	var grandchild int
+	if _, err := fmt.Fscan(out, &grandchild); err != nil {
+		t.Fatal(err)
+	}
+	for pid, want := range map[int]bool{
+		os.Getpid(): true, child.Process.Pid: true, grandchild: true, os.Getppid(): false, 1: false, 0: false, 1 << 30: false,
+	} {
+		if got := descends(pid); got != want {
+			t.Errorf("process %d descends from this one: %v", pid, got)
+		}
 	}
 }
 
