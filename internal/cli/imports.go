@@ -96,3 +96,12 @@ func (a *app) importProblems() []string {
 	}
 	return a.imports.latest.Load().Problems
 }
+
+// leftOut are the imported entries that cannot be used, but for those that
+// another one stands for.
+func (a *app) leftOut() []clients.Entry {
+	if a.imports == nil {
+		return nil
+	}
+	return slices.DeleteFunc(slices.Clone(a.imports.latest.Load().Entries), func(e clients.Entry) bool { return e.Usable() || e.Expected })
+}

@@ -58,6 +58,9 @@ func withCatalogue(ctx context.Context, streams Streams, version string, flags c
 	if err != nil {
 		return err
 	}
+	for _, problem := range a.importProblems() {
+		fmt.Fprintf(streams.Err, "ptc-mcp: %s %s\n", newStyle(streams.Err).warn("not imported:"), problem)
+	}
 	a.connect()
 	err = use(a)
 	if closeErr := a.close(); closeErr != nil {
@@ -187,6 +190,11 @@ func (a *app) missing(server string) []missingServer {
 			continue
 		}
 		absent = append(absent, missingServer{s.Name, cmp.Or(s.Error, "still connecting")})
+	}
+	for _, e := range a.leftOut() {
+		if server == "" || server == e.Name {
+			absent = append(absent, missingServer{e.Name, fmt.Sprintf("left out of %s: %s", e.Where(), e.Problem)})
+		}
 	}
 	return absent
 }

@@ -196,7 +196,7 @@ func (p *Plan) configuration(found *Found, options Options) error {
 	}
 	change.written = change.After
 	p.Changes = append(p.Changes, change)
-	p.explainSecrets(options.Variables, found.Config)
+	p.explainSecrets(options, found.Config)
 	slices.Sort(missing)
 	if missing = slices.Compact(missing); len(missing) > 0 {
 		p.Notes = append(p.Notes, "set these variables where ptc-mcp is started, or the client that starts it: "+strings.Join(missing, ", "))
@@ -205,11 +205,15 @@ func (p *Plan) configuration(found *Found, options Options) error {
 }
 
 // explainSecrets says plainly where secrets were found and what became of them.
-func (p *Plan) explainSecrets(variables bool, path string) {
+func (p *Plan) explainSecrets(options Options, path string) {
 	for _, c := range p.Taken {
 		for _, s := range c.Secrets {
-			if variables {
-				p.Notes = append(p.Notes, fmt.Sprintf("%s: %s seems to hold a secret; the file refers to ${%s} instead: set that variable to the value in %s", c.Server.Name, s.Key, s.Variable, c.File.Path))
+			if options.Variables {
+				where := c.File.Path
+				if options.TakeOver && slices.ContainsFunc(options.Register, func(r *clients.Client) bool { return r.Name == c.File.Client.Name }) {
+					where += ", or in the copy of it that is made before the server is stopped there"
+				}
+				p.Notes = append(p.Notes, fmt.Sprintf("%s: %s seems to hold a secret; the file refers to ${%s} instead: set that variable to the value in %s", c.Server.Name, s.Key, s.Variable, where))
 			} else {
 				p.Notes = append(p.Notes, fmt.Sprintf("%s: %s seems to hold a secret, which was copied as it is into %s, readable by you alone; to keep it out, write ${%s} there and set that variable", c.Server.Name, s.Key, path, s.Variable))
 			}
@@ -307,8 +311,20 @@ func (p *Plan) takeOver(found *Found, c *clients.Client, edits *edits) error {
 		}
 		change.written = change.After
 		change.Why = append(change.Why, fmt.Sprintf("%s %s, as ptc-mcp serves it", e.Name, e.Stops()))
+		p.noteUncovered(found, e)
 	}
 	return nil
+}
+
+// noteUncovered tells of the entries that the one that is stopped has hidden:
+// the client uses them from now on.
+func (p *Plan) noteUncovered(found *Found, stopped Candidate) {
+	for _, e := range found.Candidates {
+		if e.File.Client.Name == stopped.File.Client.Name && e.Name == stopped.Name && e.Scope != stopped.Scope && !e.Usable() && e.Expected {
+			p.Notes = append(p.Notes, fmt.Sprintf("%s of %s (%s) was hidden by the one that is stopped, and %s uses it from now on; remove it too if programs are to have it alone",
+				e.Name, e.Where(), e.Scope, e.File.Client.Title))
+		}
+	}
 }
 
 // edits are the changes of clients' files, one for each file.

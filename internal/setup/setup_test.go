@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/ptc-mcp/ptc-mcp/internal/config"
+	"github.com/ptc-mcp/ptc-mcp/internal/config/clients"
 )
 
 func TestWhatLooksLikeASecret(t *testing.T) {
@@ -80,5 +81,30 @@ func TestBackupsHaveNamesOfTheirOwn(t *testing.T) {
 	second, err := backup(path, []byte("b"), 0o600, now)
 	if err != nil || second != first+"-2" {
 		t.Errorf("got %s, %v", second, err)
+	}
+}
+
+func TestTheEntryThatAStoppedOneHasHiddenIsNamed(t *testing.T) {
+	home := t.TempDir()
+	text := `{"mcpServers": {"db": {"command": "old-db"}},
+ "projects": {"` + filepath.ToSlash(home) + `": {"mcpServers": {"db": {"command": "new-db"}}}}}`
+	if err := os.WriteFile(filepath.Join(home, ".claude.json"), []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	claude := clients.ByName("claude-code")
+	place := clients.Place{OS: "linux", Home: home, Folder: home, Getenv: func(string) string { return "" }}
+	found, err := Find(place, []*clients.Client{claude}, filepath.Join(home, "config.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	plan, err := Make(place, found, Options{Take: []int{0}, Register: []*clients.Client{claude}, Command: "ptc-mcp", TakeOver: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(plan.Taken) != 1 || plan.Taken[0].Server.Command != "new-db" {
+		t.Fatalf("took %+v", plan.Taken)
+	}
+	if notes := strings.Join(plan.Notes, "\n"); !strings.Contains(notes, "(user) was hidden by the one that is stopped, and Claude Code uses it from now on") {
+		t.Errorf("notes:\n%s", notes)
 	}
 }
