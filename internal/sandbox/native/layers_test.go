@@ -47,14 +47,14 @@ func TestLocksAreNoSignalsBetweenSandboxes(t *testing.T) {
 		t.Fatal(err)
 	}
 	shared := *own
-	shared.ownDevices = false
+	shared.devices = hostDevices
 	if err := shared.lay(own.python); err != nil {
 		t.Fatal(err)
 	}
 	shared.layout.share(nil)
 
 	wantOwn := ""
-	if !own.ownDevices {
+	if own.devices == hostDevices {
 		wantOwn = "device\n" // as Capabilities say
 	}
 	for name, c := range map[string]struct {

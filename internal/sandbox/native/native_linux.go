@@ -13,6 +13,7 @@ import (
 
 	"github.com/ptc-mcp/ptc-mcp/images/runner"
 	"github.com/ptc-mcp/ptc-mcp/internal/sandbox"
+	"github.com/ptc-mcp/ptc-mcp/internal/sandbox/native/fusedev"
 )
 
 // backend is the sandbox.Backend of Linux.
@@ -38,8 +39,11 @@ type machineState struct {
 	user   user
 	owner  string // prefix of cgroup names
 	filter packedFilter
-	// ownDevices is true where each sandbox gets device nodes of its own.
-	ownDevices bool
+	// devices says where device nodes come from, fuse is the path of the device
+	// by which to serve them, and noFUSE why that is not done.
+	devices deviceSource
+	fuse    string
+	noFUSE  error
 }
 
 // New returns the backend. It looks at nothing before the first Probe or
@@ -162,8 +166,8 @@ func (b *backend) prepare(ctx context.Context) (*machineState, error) {
 	if err := checkKernel(release); err != nil {
 		return nil, err
 	}
-	state := &machineState{user: sandboxUser(), owner: owner()}
-	state.ownDevices = state.user.privileged && canMakeDevices(b.logger)
+	state := &machineState{user: sandboxUser(), owner: owner(), fuse: fusedev.Device}
+	state.devices, state.noFUSE = b.chooseDevices(state.user)
 	for _, h := range findHierarchies() {
 		if busy := (hierarchies{h}).sweep(); len(busy) > 0 {
 			b.running.Go(func() { sweepAgain(busy) })
@@ -205,7 +209,15 @@ func (b *backend) try(ctx context.Context, state *machineState, python *interpre
 		return err
 	}
 	err := b.tryOnce(ctx, state)
-	if refusal := refusedOverlay(err); refusal != nil {
+	if refusal := refusedStep(err, stepServe); refusal != nil {
+		state.devices, state.noFUSE = hostDevices, refusal
+		if err := state.lay(python); err != nil {
+			return err
+		}
+		b.zygotes.forgive()
+		err = b.tryOnce(ctx, state)
+	}
+	if refusal := refusedStep(err, stepOverlay); refusal != nil {
 		state.layout.share(refusal)
 		b.zygotes.forgive()
 		err = b.tryOnce(ctx, state)
@@ -215,7 +227,7 @@ func (b *backend) try(ctx context.Context, state *machineState, python *interpre
 
 func (b *backend) tryOnce(ctx context.Context, state *machineState) error {
 	err := b.tryZygote(ctx, state)
-	if err == nil || refusedOverlay(err) != nil {
+	if err == nil || refusedStep(err, stepOverlay) != nil || refusedStep(err, stepServe) != nil {
 		return err
 	}
 	instance, err := b.launch(ctx, state, withDefaults(sandbox.Spec{}),
@@ -257,8 +269,8 @@ func (s *machineState) lay(python *interpreter) error {
 	if err != nil {
 		return err
 	}
-	if !s.ownDevices {
-		l.hostDevices()
+	if s.devices == hostDevices {
+		l.showDevices()
 	}
 	mounts, err := mountPoints()
 	if err != nil {
@@ -291,7 +303,7 @@ func (s *machineState) capabilities() sandbox.Capabilities {
 		Scratch:   true,
 
 		OwnFiles:   len(s.layout.shared) == 0,
-		OwnDevices: s.ownDevices,
+		OwnDevices: s.devices != hostDevices,
 	}
 	by := func(controller, otherwise string) string {
 		if version := s.groups.version(controller); version != "" {
@@ -315,6 +327,9 @@ func (s *machineState) capabilities() sandbox.Capabilities {
 	}
 	if shared := s.layout.sharedWarning(); shared != "" {
 		c.Warnings = append(c.Warnings, shared)
+	}
+	if warning := s.devicesWarning(); warning != "" {
+		c.Warnings = append(c.Warnings, warning)
 	}
 	if !s.user.privileged && os.Geteuid() == 0 {
 		c.Warnings = append(c.Warnings, "sandboxes have the user id of ptc-mcp, which is root in a container: run ptc-mcp as an ordinary user there")
