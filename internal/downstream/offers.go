@@ -18,6 +18,8 @@ const maxOffers = 10000
 var (
 	emptyRead   = json.RawMessage(`{"contents":[]}`)
 	emptyPrompt = json.RawMessage(`{"messages":[]}`)
+
+	emptyCompletion = json.RawMessage(`{"completion":{"values":[]}}`)
 )
 
 // ListResources returns the raw Resource objects of all pages, at most 10,000;
@@ -72,6 +74,21 @@ func (s *Session) GetPrompt(ctx context.Context, name string, arguments map[stri
 			request := mcp.GetPromptRequest{}
 			request.Params.Name, request.Params.Arguments = name, arguments
 			_, err := conn.client.GetPrompt(ctx, request)
+			return err
+		})
+	})
+}
+
+// Complete returns the raw CompleteResult for the parameters of
+// completion/complete. Its errors are Call's.
+func (s *Session) Complete(ctx context.Context, params json.RawMessage) (json.RawMessage, error) {
+	request := mcp.CompleteRequest{}
+	if err := json.Unmarshal(params, &request.Params); err != nil {
+		return nil, fmt.Errorf("parameters of the completion: %w", err)
+	}
+	return s.use(ctx, func(conn *connection) (json.RawMessage, error) {
+		return conn.ask(ctx, emptyCompletion, func(ctx context.Context) error {
+			_, err := conn.client.Complete(ctx, request)
 			return err
 		})
 	})

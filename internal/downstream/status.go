@@ -43,10 +43,11 @@ type Status struct {
 	// Tools is the server's tool list; it must not be changed. Empty unless
 	// connected.
 	Tools []Tool
-	// Resources and Prompts tell whether the server offers any; they are kept
-	// from the last connection. The revisions grow whenever a list may have
+	// Resources and Prompts tell whether the server offers any, Completions
+	// whether it completes their arguments; they are kept from the last
+	// connection. The revisions grow whenever a list may have
 	// changed.
-	Resources, Prompts                 bool
+	Resources, Prompts, Completions    bool
 	ResourcesRevision, PromptsRevision uint64
 	// Protocol is the negotiated protocol version; ServerName and
 	// ServerVersion are what the server calls itself. They are kept from the

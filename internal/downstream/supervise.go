@@ -73,6 +73,7 @@ func (s *Session) connect(ended func(lasted time.Duration)) error {
 				State: Connected, Err: listErr, Tools: tools,
 				Protocol: conn.info.ProtocolVersion, ServerName: conn.info.ServerInfo.Name, ServerVersion: conn.info.ServerInfo.Version,
 				Resources: conn.info.Capabilities.Resources != nil, Prompts: conn.info.Capabilities.Prompts != nil,
+				Completions:       conn.info.Capabilities.Completions != nil,
 				ResourcesRevision: st.ResourcesRevision + 1, PromptsRevision: st.PromptsRevision + 1,
 				ConnectDuration: time.Since(began), Generation: st.Generation,
 			}

@@ -36,6 +36,9 @@ type Direct interface {
 	// GetPromptResult; ok is false when nobody has what is asked for.
 	DirectRead(ctx context.Context, uri string) (raw json.RawMessage, ok bool, err error)
 	DirectPrompt(ctx context.Context, name string, arguments map[string]string) (raw json.RawMessage, ok bool, err error)
+	// DirectComplete returns the raw CompleteResult for the parameters of
+	// completion/complete.
+	DirectComplete(ctx context.Context, params json.RawMessage) (raw json.RawMessage, ok bool, err error)
 
 	// DirectState changes with what is offered.
 	DirectState() tool.DirectState
@@ -97,6 +100,8 @@ func (p *passage) through(ctx context.Context, method string, params json.RawMes
 			return nil
 		}
 		raw, ok, err = p.DirectPrompt(ctx, asked.Name, arguments)
+	case string(mcp.MethodCompletionComplete):
+		raw, ok, err = p.DirectComplete(ctx, params)
 	}
 	if !ok {
 		return nil
@@ -175,13 +180,13 @@ func (s *Server) passOn(ctx context.Context, method string, id, line []byte, mes
 	if s.passage == nil {
 		return encodeResponse(id, message)
 	}
+	var request struct {
+		Params json.RawMessage `json:"params"`
+	}
 	switch m := message.(type) {
 	case mcp.JSONRPCError:
 		if m.Error.Code != mcp.INVALID_PARAMS && m.Error.Code != mcp.RESOURCE_NOT_FOUND {
 			break
-		}
-		var request struct {
-			Params json.RawMessage `json:"params"`
 		}
 		if err := json.Unmarshal(line, &request); err != nil {
 			return nil, err
@@ -190,6 +195,13 @@ func (s *Server) passOn(ctx context.Context, method string, id, line []byte, mes
 			return encodePassed(id, method, p, isModern(request.Params))
 		}
 	case mcp.JSONRPCResponse:
+		if method == string(mcp.MethodCompletionComplete) && json.Unmarshal(line, &request) == nil {
+			// Of what is not this server's own, mcp-go has completed nothing.
+			if p := s.passage.through(ctx, method, request.Params); p != nil {
+				return encodePassed(id, method, p, isModern(request.Params))
+			}
+			break
+		}
 		member, items := s.passage.extend(ctx, method)
 		if len(items) == 0 {
 			break

@@ -68,6 +68,10 @@ func (d *directBench) DirectPrompt(_ context.Context, name string, arguments map
 	return json.RawMessage(fmt.Sprintf(`{"messages":[],"description":%q}`, arguments["who"])), name == "mcp__files__greet", nil
 }
 
+func (d *directBench) DirectComplete(_ context.Context, params json.RawMessage) (json.RawMessage, bool, error) {
+	return json.RawMessage(`{"completion":{"values":["Ada"],"total":9007199254740993}}`), strings.Contains(string(params), `"mcp__files__greet"`), nil
+}
+
 func (d *directBench) DirectState() tool.DirectState {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -114,6 +118,9 @@ func TestDirectRequestsPassThroughInBothEras(t *testing.T) {
 			{"prompts", "prompts/list", ``, []string{`{"name":"mcp__files__greet"}`}},
 			{"a prompt", "prompts/get", `"name":"mcp__files__greet","arguments":{"who":"Ada"},`, []string{`"description":"Ada"`}},
 			{"a prompt nobody has", "prompts/get", `"name":"greet",`, []string{`"error":{"code":-32602`}},
+			{"a completion", "completion/complete", `"ref":{"type":"ref/prompt","name":"mcp__files__greet"},"argument":{"name":"who","value":"A"},`, []string{`"completion":{"values":["Ada"],"total":9007199254740993}`}},
+			{"a completion for nobody", "completion/complete", `"ref":{"type":"ref/prompt","name":"greet"},"argument":{"name":"who","value":"A"},`, []string{`"completion":{"values":[]`}},
+			{"an own completion", "completion/complete", `"ref":{"type":"ref/resource","uri":"ptc://servers/{server}"},"argument":{"name":"server","value":"g"},`, []string{`"completion":{"values":["github"]`}},
 			{"an own tool", "tools/call", `"name":"execute_program","arguments":{"code":"print hi"},`, []string{"[Script executed successfully]"}},
 		} {
 			c.send(`{"jsonrpc":"2.0","id":"q","method":%q,"params":{%s%s}}`, test.method, test.params, era.meta)

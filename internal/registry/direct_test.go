@@ -121,6 +121,22 @@ func TestDirectOffersAreThoseOfTheServersNamed(t *testing.T) {
 	}
 }
 
+func TestCompletionsPassThroughToTheServerTheyAreAbout(t *testing.T) {
+	a, b := offeringServer("a"), offeringServer("b-b")
+	r := newRegistry(t, Options{Direct: []string{"mcp__a__*", "mcp__b_b__*"}}, a, b, offeringServer("c"))
+	for params, want := range map[string]string{
+		`{"ref":{"type":"ref/prompt","name":"mcp__b_b__b-b-greet"},"argument":{"name":"x","value":"y"}}`: `{"completion":{"values":["b-b"]},"asked":{"argument":{"name":"x","value":"y"},"ref":{"type":"ref/prompt","name":"b-b-greet"}}}`,
+		`{"ref":{"type":"ref/prompt","name":"mcp__c__c-greet"},"argument":{"name":"x","value":"y"}}`:     "",
+		`{"ref":{"type":"ref/resource","uri":"nobody:{x}"},"argument":{"name":"x","value":"y"}}`:         "",
+		`{"ref":7}`: "",
+		`[]`:        "",
+	} {
+		if got, ok, err := r.DirectComplete(t.Context(), json.RawMessage(params)); string(got) != want || ok != (want != "") || err != nil {
+			t.Errorf("%s: %s, %v, %v", params, got, ok, err)
+		}
+	}
+}
+
 func TestWhatPassesThroughFromAServerThatIsDownFailsWithTheReason(t *testing.T) {
 	a := offeringServer("a")
 	r := newRegistry(t, Options{Direct: []string{"mcp__a__*"}}, a, offeringServer("other"))

@@ -104,6 +104,10 @@ func (s *fakeServer) GetPrompt(_ context.Context, name string, arguments map[str
 	return json.RawMessage(`{"name":"` + name + `","arguments":` + string(encoded) + `}`), err
 }
 
+func (s *fakeServer) Complete(_ context.Context, params json.RawMessage) (json.RawMessage, error) {
+	return json.RawMessage(`{"completion":{"values":["` + s.name + `"]},"asked":` + string(params) + `}`), s.offerErr
+}
+
 func (s *fakeServer) made() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -133,7 +137,7 @@ func (s *fakeServer) up(tools ...downstream.Tool) {
 	s.change(func() {
 		s.status = downstream.Status{
 			State: downstream.Connected, Tools: tools, Generation: s.status.Generation + 1,
-			Resources: s.resources != nil, Prompts: s.prompts != nil,
+			Resources: s.resources != nil, Prompts: s.prompts != nil, Completions: true,
 		}
 		closeOnce(s.connected)
 		closeOnce(s.settled)

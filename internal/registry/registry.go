@@ -47,6 +47,8 @@ type Server interface {
 	ReadResource(ctx context.Context, uri string) (json.RawMessage, error)
 	ListPrompts(ctx context.Context) ([]json.RawMessage, error)
 	GetPrompt(ctx context.Context, name string, arguments map[string]string) (json.RawMessage, error)
+	// Complete is completion/complete with its parameters.
+	Complete(ctx context.Context, params json.RawMessage) (json.RawMessage, error)
 }
 
 var _ Server = (*downstream.Session)(nil)

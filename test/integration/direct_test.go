@@ -63,6 +63,16 @@ func TestRealToolsPassThroughToTheClient(t *testing.T) {
 		t.Errorf("a prompt came as %s", prompt)
 	}
 
+	complete := func(ref map[string]any, name, value string) string {
+		return string(c.request("completion/complete", map[string]any{"ref": ref, "argument": map[string]any{"name": name, "value": value}}))
+	}
+	if got := complete(map[string]any{"type": "ref/prompt", "name": "mcp__everything__completable-prompt"}, "department", "Eng"); !strings.Contains(got, `"Engineering"`) {
+		t.Errorf("an argument of a prompt was completed with %s", got)
+	}
+	if got := complete(map[string]any{"type": "ref/resource", "uri": "demo://resource/dynamic/text/{resourceId}"}, "resourceId", "1"); !strings.Contains(got, `"values":["1"`) {
+		t.Errorf("a variable of a template was completed with %s", got)
+	}
+
 	// The server's list changes, and the client is told.
 	told := func() (times int) {
 		for _, n := range c.Notifications() {
