@@ -51,7 +51,7 @@ func compileFilter(goarch string, refused ...string) ([]unix.SockFilter, error) 
 	decided := map[string]bool{}
 	add := func(group seccomp.Group, allowed uint32) error {
 		for _, name := range group.Syscalls {
-			number, ok := info.SyscallNames[name]
+			number, ok := numberOf(info, name)
 			if !ok || slices.Contains(refused, name) {
 				continue
 			}
@@ -74,6 +74,17 @@ func compileFilter(goarch string, refused ...string) ([]unix.SockFilter, error) 
 		}
 	}
 	return append(filter, verdict(refusal)), nil
+}
+
+// numberOf looks up a call; false means that the architecture has none of that
+// name. For arm64, go-seccomp-bpf's table calls newfstatat as the C library
+// calls its function; without it Python cannot look at any file.
+func numberOf(info *arch.Info, name string) (number int, ok bool) {
+	number, ok = info.SyscallNames[name]
+	if !ok && name == "newfstatat" {
+		number, ok = info.SyscallNames["fstatat"]
+	}
+	return number, ok
 }
 
 // refusal is the verdict on all that is not allowed.
