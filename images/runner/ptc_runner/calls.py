@@ -14,6 +14,7 @@ import json
 import os
 import queue
 import re
+import select
 import threading
 from typing import Any, Deque, Dict, List, Optional
 
@@ -100,6 +101,12 @@ class Channel:
         with self._lock:
             self._outgoing.append(frame(payload))
             self._flush()
+
+    def wait(self, seconds: float) -> bool:
+        """Wait for something to read, and tell whether there is."""
+        poll = select.poll()
+        poll.register(self._in, select.POLLIN)
+        return bool(poll.poll(seconds * 1000))
 
     def next_start(self) -> Dict[str, Any]:
         """Block until the host starts a run, or raise EndOfInput."""

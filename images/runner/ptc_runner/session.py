@@ -11,7 +11,7 @@ import resource
 import sys
 from typing import Any, Dict, Optional, Tuple
 
-from . import failure, limits, output, patches, program, stubs
+from . import failure, limits, output, patches, program, rehearsal, stubs
 from .calls import Channel
 from .catalogue import Catalogue, install
 from .check import check
@@ -22,6 +22,10 @@ from .tools import ToolCall
 
 PROTOCOL = 1
 
+# How long after hello a program comes if somebody waits for this sandbox: the
+# host answers within a millisecond.
+_PATIENCE = 0.004
+
 
 def main(runner_hash: str) -> None:
     """Serve the channel on descriptors 0 and 1. Does not return."""
@@ -31,10 +35,6 @@ def main(runner_hash: str) -> None:
         sys.set_int_max_str_digits(0)  # large integers are values like any other
     patches.apply()
     session = _Session(Channel(frames_in, frames_out), printed)
-    # What is here now stays, so that no collection need look at it. None is
-    # made until a program runs: reading a large start makes no garbage.
-    gc.disable()
-    gc.freeze()
     session.say(
         {
             "type": "hello",
@@ -43,6 +43,10 @@ def main(runner_hash: str) -> None:
             "runner": runner_hash,
         }
     )
+    session.rehearse_unless_wanted()
+    # What is here now stays, so that no collection need look at it. None is
+    # made until a program runs: reading a large start makes no garbage.
+    gc.freeze()
     try:
         while True:
             session.run(session.channel.next_start())
@@ -87,6 +91,18 @@ class _Session:
         os.dup2(self._printed, 1)
         os.dup2(self._printed, 2)
 
+    def rehearse_unless_wanted(self) -> None:
+        """Run a program that nobody sees, unless a real one comes at once."""
+        gc.disable()
+        if self.channel.wait(_PATIENCE):
+            return
+        self._prepare(rehearsal.START)
+        code, namespace, _ = self._load(rehearsal.START, output.Notices(self._printed))
+        program.run(code, namespace)
+        self.channel.end()
+        rehearsal.end()
+        program.forget()
+
     def run(self, start: Dict[str, Any]) -> None:
         """Run one program and send done."""
         error = self._run(start)
@@ -98,25 +114,13 @@ class _Session:
         self.say({"type": "done", "outcome": "error" if error else "ok", "error": error})
 
     def _run(self, start: Dict[str, Any]) -> Any:
+        filename, bounds = start["filename"], start["limits"]
         self._prepare(start)
-        source, filename, bounds = start["source"].lstrip("\ufeff"), start["filename"], start["limits"]
-        self.channel.begin(bounds["open_calls"], bounds["frame_bytes"])
-        catalogue = Catalogue(start["tools"], NAMES, start["servers"] or (), self._fetch_tools, self._explain)
         notices = output.Notices(self._printed)
-        try:
-            tree = program.parse(source, filename)
-            problems = check(tree, catalogue)
-            if problems:
-                return failure.of_check(problems, filename, source)
-            code = program.compile_tree(tree, filename)
-        except program.COMPILE_ERRORS as flaw:
-            return failure.of_syntax(flaw, filename)
-        namespace = program.new_main()
-        install(catalogue, self.channel, notices, namespace)
-        namespace.update(functions(catalogue, self.channel, notices, bounds["emit_bytes"]))
-        if stubs.FOLDER in source:
-            self._tree.plant(tree, catalogue, self.channel, notices)
-        del tree, start
+        code, namespace, flaw = self._load(start, notices)
+        if flaw:
+            return flaw
+        del start
         limits.apply(bounds["memory_bytes"], bounds["open_files"])
         gc.enable()
         error = program.run(code, namespace)
@@ -132,6 +136,26 @@ class _Session:
         program.run_exit_handlers()
         notices.end()
         return described
+
+    def _load(self, start: Dict[str, Any], notices: output.Notices) -> Tuple[Any, Dict[str, Any], Any]:
+        """Return a program's code and its globals, or else what is wrong with it."""
+        source, filename, bounds = start["source"].lstrip("\ufeff"), start["filename"], start["limits"]
+        self.channel.begin(bounds["open_calls"], bounds["frame_bytes"])
+        catalogue = Catalogue(start["tools"], NAMES, start["servers"] or (), self._fetch_tools, self._explain)
+        try:
+            tree = program.parse(source, filename)
+            problems = check(tree, catalogue)
+            if problems:
+                return None, {}, failure.of_check(problems, filename, source)
+            code = program.compile_tree(tree, filename)
+        except program.COMPILE_ERRORS as flaw:
+            return None, {}, failure.of_syntax(flaw, filename)
+        namespace = program.new_main()
+        install(catalogue, self.channel, notices, namespace)
+        namespace.update(functions(catalogue, self.channel, notices, bounds["emit_bytes"]))
+        if stubs.FOLDER in source:
+            self._tree.plant(tree, catalogue, self.channel, notices)
+        return code, namespace, None
 
     def _fetch_tools(self, server: Optional[str]) -> Any:
         """Ask the host for the table's rows, all or one server's."""

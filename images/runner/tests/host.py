@@ -87,13 +87,13 @@ class Failed(Exception):
 class Runner:
     """One booted runner."""
 
-    def __init__(self, python: str = sys.executable) -> None:
+    def __init__(self, python: str = sys.executable, code: Optional[str] = None) -> None:
         self._scratch = tempfile.TemporaryDirectory()
         self.scratch = self._scratch.name
         self.stubs: Dict[str, str] = {}  # wrapper files by callable name
         self.absent: Dict[str, str] = {}  # what is said of tools and servers that are not there
         self.process = subprocess.Popen(
-            [python, "-I", "-S", "-B", "-c", bundle()],
+            [python, "-I", "-S", "-B", "-c", code or bundle()],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
