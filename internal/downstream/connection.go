@@ -78,7 +78,7 @@ func dial(ctx context.Context, config Config, stderr *lastLines, offersChanged f
 	c.client = client.NewClient(wrapped, options...)
 	request := mcp.InitializeRequest{}
 	request.Params.ClientInfo = mcp.Implementation{Name: "ptc-mcp", Version: config.ClientVersion}
-	got := &capture{substitute: func(result json.RawMessage) json.RawMessage { return result }}
+	got := &capture{show: whole}
 	info, err := c.client.Initialize(withCapture(ctx, got), request)
 	if err != nil {
 		if got.err != nil { // the client leaves out its data
@@ -170,7 +170,7 @@ func (c *connection) subscribe() {
 	ctx := c.link.lifetime()
 	for delay := reopenDelay; ; delay = min(2*delay, maxReopenDelay) {
 		started := time.Now()
-		got := &capture{substitute: func(result json.RawMessage) json.RawMessage { return result }}
+		got := &capture{show: whole}
 		err := c.client.Listen(withCapture(ctx, got), c.changes())
 		if ctx.Err() != nil {
 			return
@@ -191,9 +191,6 @@ func (c *connection) subscribe() {
 	}
 }
 
-// emptyCall is what mcp-go decodes in place of a tool's result.
-var emptyCall = json.RawMessage(`{"content":[]}`)
-
 // callTool makes one call and returns the raw result. progress, unless nil, is
 // called with the parameters of each progress notification about it.
 func (c *connection) callTool(ctx context.Context, name string, arguments json.RawMessage, progress func(json.RawMessage)) (json.RawMessage, error) {
@@ -211,28 +208,28 @@ func (c *connection) callTool(ctx context.Context, name string, arguments json.R
 		defer c.progress.forget(token)
 		request.Params.Meta = &mcp.Meta{ProgressToken: token}
 	}
-	return c.ask(ctx, emptyCall, func(ctx context.Context) error {
+	return c.ask(ctx, func(ctx context.Context) error {
 		_, err := c.client.CallTool(ctx, request)
 		return err
 	})
 }
 
 // ask makes one request by way of mcp-go's client and returns the raw result,
-// an object; stub is what the client decodes in its place. mcp-go decorates the
-// request as the protocol in use wants it, and repeats it while the server
-// sheds load.
-func (c *connection) ask(ctx context.Context, stub json.RawMessage, send func(ctx context.Context) error) (json.RawMessage, error) {
+// an object, which the client does not decode. mcp-go decorates the request as
+// the protocol in use wants it, and repeats it while the server sheds load.
+func (c *connection) ask(ctx context.Context, send func(ctx context.Context) error) (json.RawMessage, error) {
 	c.inFlight.Add(1)
 	defer func() { c.used(); c.inFlight.Add(-1) }()
 
 	asksForInput := false
-	got := &capture{substitute: func(result json.RawMessage) json.RawMessage {
-		if asksForInput = needsInput(result); asksForInput {
-			return result
-		}
-		return stub
+	got := &capture{show: func(result json.RawMessage) (json.RawMessage, bool) {
+		asksForInput = needsInput(result)
+		return result, asksForInput
 	}}
 	err := send(withCapture(ctx, got))
+	if errors.Is(err, errCaptured) {
+		err = nil
+	}
 	switch {
 	case got.err != nil:
 		return nil, got.err

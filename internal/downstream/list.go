@@ -61,11 +61,11 @@ func (c *connection) listTools(ctx context.Context) ([]Tool, error) {
 func (c *connection) listPage(ctx context.Context, request mcp.ListToolsRequest) (tools []Tool, next string, err error) {
 	var mirrored []string // the names that mcp-go was shown
 	var bad error
-	got := &capture{substitute: func(result json.RawMessage) json.RawMessage {
+	got := &capture{show: func(result json.RawMessage) (json.RawMessage, bool) {
 		tools, next, bad = c.parsePage(result)
 		var shown json.RawMessage
 		shown, mirrored = mirrorable(tools)
-		return shown
+		return shown, true
 	}}
 	kept, err := c.client.ListToolsByPage(withCapture(ctx, got), request)
 	switch {

@@ -14,14 +14,6 @@ import (
 // maxOffers bounds a list of resources, templates or prompts.
 const maxOffers = 10000
 
-// What mcp-go decodes in place of results.
-var (
-	emptyRead   = json.RawMessage(`{"contents":[]}`)
-	emptyPrompt = json.RawMessage(`{"messages":[]}`)
-
-	emptyCompletion = json.RawMessage(`{"completion":{"values":[]}}`)
-)
-
 // ListResources returns the raw Resource objects of all pages, at most 10,000;
 // none when the server has no resources. Its errors are Call's.
 func (s *Session) ListResources(ctx context.Context) ([]json.RawMessage, error) {
@@ -58,7 +50,7 @@ func (s *Session) ListPrompts(ctx context.Context) ([]json.RawMessage, error) {
 // Call's.
 func (s *Session) ReadResource(ctx context.Context, uri string) (json.RawMessage, error) {
 	return s.use(ctx, func(conn *connection) (json.RawMessage, error) {
-		return conn.ask(ctx, emptyRead, func(ctx context.Context) error {
+		return conn.ask(ctx, func(ctx context.Context) error {
 			request := mcp.ReadResourceRequest{}
 			request.Params.URI = uri
 			_, err := conn.client.ReadResource(ctx, request)
@@ -70,7 +62,7 @@ func (s *Session) ReadResource(ctx context.Context, uri string) (json.RawMessage
 // GetPrompt returns the raw GetPromptResult object. Its errors are Call's.
 func (s *Session) GetPrompt(ctx context.Context, name string, arguments map[string]string) (json.RawMessage, error) {
 	return s.use(ctx, func(conn *connection) (json.RawMessage, error) {
-		return conn.ask(ctx, emptyPrompt, func(ctx context.Context) error {
+		return conn.ask(ctx, func(ctx context.Context) error {
 			request := mcp.GetPromptRequest{}
 			request.Params.Name, request.Params.Arguments = name, arguments
 			_, err := conn.client.GetPrompt(ctx, request)
@@ -87,7 +79,7 @@ func (s *Session) Complete(ctx context.Context, params json.RawMessage) (json.Ra
 		return nil, fmt.Errorf("parameters of the completion: %w", err)
 	}
 	return s.use(ctx, func(conn *connection) (json.RawMessage, error) {
-		return conn.ask(ctx, emptyCompletion, func(ctx context.Context) error {
+		return conn.ask(ctx, func(ctx context.Context) error {
 			_, err := conn.client.Complete(ctx, request)
 			return err
 		})
@@ -101,8 +93,7 @@ func (s *Session) listOffers(ctx context.Context, key string, send func(context.
 	next := ""
 	for page := 1; ; page++ {
 		raw, err := s.use(ctx, func(conn *connection) (json.RawMessage, error) {
-			stub := json.RawMessage(`{"` + key + `":[]}`)
-			return conn.ask(ctx, stub, func(ctx context.Context) error { return send(ctx, conn, mcp.Cursor(next)) })
+			return conn.ask(ctx, func(ctx context.Context) error { return send(ctx, conn, mcp.Cursor(next)) })
 		})
 		if isMethodNotFound(err) {
 			return nil, nil
