@@ -24,7 +24,15 @@ func main() {
 	os.Exit(run())
 }
 
+// gcPercent trades memory for speed. The heap is a few MB, which a thousand calls
+// at once fill several times over: at Go's 100 the collector took a quarter of
+// the processor time of such calls. An idle server grows from 21 to 24 MB.
+const gcPercent = 200
+
 func run() int {
+	if os.Getenv("GOGC") == "" {
+		debug.SetGCPercent(gcPercent)
+	}
 	// The first signal ends the work in an orderly way, the second the process.
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
