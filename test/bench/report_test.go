@@ -30,16 +30,16 @@ func measured() report {
 		{Name: "bare server", Kind: floorKind, Summary: summary(100, 20)},
 		{Name: "bare channel", Kind: floorKind, Summary: summary(200, 20)},
 	}}
-	calls.over("p50", 400, 300, 1.25, 0)
-	calls.over("p50", 400, 300, 1.3, 15)
-	calls.over("p50", 340, 300, 1, 60)
+	calls.over("p50", 400, 300, 1.25, 0, nil)
+	calls.over("p50", 400, 300, 1.3, 15, &reference{"bare channel", 100})
+	calls.over("p50", 340, 300, 1, 60, nil)
 	calls.note("the floor is the sum")
 	rate := result{Row: "rate", Title: "runs", Sandbox: "docker", Unit: "a second", Series: []series{
 		{Name: "ptc-mcp", Kind: subjectKind, Summary: summary(10, 4)},
 		{Name: "bare starts by 8", Kind: floorKind, Summary: summary(11, 4)},
 	}}
 	rate.share("p50", 10, rate.Series[1], 0.9)
-	rate.least("p50", 10, 150)
+	rate.least("p50", 10, 150, rate.Series[1], 45)
 	grown := result{Row: "growth-calls", Title: "calls", Sandbox: "docker", Unit: "ms", Growth: &growth{Of: "calls"}}
 	for _, x := range []float64{10, 100, 1000} {
 		grown.Growth.Points = append(grown.Growth.Points, growthPoint{X: x, Summary: summary(1+x/10, 5)})
@@ -91,13 +91,15 @@ func TestVerdicts(t *testing.T) {
 	r.most("p50", 2, 3, attachedWarm)  // under the bar
 	r.most("p50", 5, 3, attachedWarm)  // over it, but this machine is half as fast
 	r.most("p50", 50, 3, attachedWarm) // over both
-	r.over("p50", 130, 100, 1.3, 0)
-	r.over("p50", 131, 100, 1.3, 0)
-	r.over("p50", 160, 100, 1, 60)
-	r.over("p50", 161, 100, 1, 60)
-	r.least("p50", 150, 150)
-	r.least("p50", 149, 150)
-	want := []string{"met", "met as a ratio", "**not met**", "met", "**not met**", "met", "**not met**", "met", "**not met**"}
+	r.over("p50", 130, 100, 1.3, 0, nil)
+	r.over("p50", 131, 100, 1.3, 0, nil)
+	r.over("p50", 160, 100, 1, 60, nil)
+	r.over("p50", 161, 100, 1, 60, nil)
+	r.least("p50", 150, 150, series{}, 0)
+	r.least("p50", 149, 150, series{}, 0)
+	r.least("p50", 60, 150, r.Series[0], 1)
+	r.over("p50", 150, 100, 1, 20, &reference{warmFloor, 0.2}) // this machine is 3.5 times slower
+	want := []string{"met", "met as a ratio", "**not met**", "met", "**not met**", "met", "**not met**", "met", "**not met**", "**not met**", "met as a ratio"}
 	for i, c := range r.Checks {
 		if c.verdict() != want[i] {
 			t.Errorf("check %d: %s, want %s: %+v", i, c.verdict(), want[i], c)

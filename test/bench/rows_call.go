@@ -43,6 +43,12 @@ print(time.perf_counter() - t)`, size, size)
 
 const calls = 1000
 
+// Floors at the other end of a channel.
+const (
+	channelFloor = "bare channel"
+	takeFloor    = "bare channel, parsed"
+)
+
 // parts are the servers of a row, and the bare parts of what they do: the same
 // MCP server without anything before it, and a bare Python at the other end of
 // a channel.
@@ -88,7 +94,7 @@ func sequentialRow(ctx context.Context, s *stage, r *result) error {
 	}
 	defer p.close()
 	server := floorProbe("bare server", func(ctx context.Context) (time.Duration, error) { return p.mcp.Echo(ctx, calls, 1) })
-	channel := floorProbe("bare channel", func(context.Context) (time.Duration, error) { return p.peer.Calls(calls, true) })
+	channel := floorProbe(channelFloor, func(context.Context) (time.Duration, error) { return p.peer.Calls(calls, true) })
 	probes := append(s.probes(p.servers, nil, inside(sequential(calls))), server, channel)
 	if err := r.take(ctx, s.samples(20), 1, probes...); err != nil {
 		return err
@@ -96,7 +102,7 @@ func sequentialRow(ctx context.Context, s *stage, r *result) error {
 	sum := r.find(server.name).P50 + r.find(channel.name).P50
 	r.note("the floor is the sum of both: %s", figure(sum, r.Unit))
 	if s.sandbox != "none" {
-		r.over("p50", r.subject().P50, sum, 1.25, 0)
+		r.over("p50", r.subject().P50, sum, 1.25, 0, nil)
 	}
 	return nil
 }
@@ -109,16 +115,16 @@ func gatherRow(ctx context.Context, s *stage, r *result) error {
 	}
 	defer p.close()
 	server := floorProbe("the same from Go", func(ctx context.Context) (time.Duration, error) { return p.mcp.Echo(ctx, calls, subject.Width) })
-	channel := floorProbe("bare channel", func(context.Context) (time.Duration, error) { return p.peer.Gather(calls) })
+	channel := floorProbe(channelFloor, func(context.Context) (time.Duration, error) { return p.peer.Gather(calls) })
 	probes := append(s.probes(p.servers, nil, inside(gathered(calls))), server, channel)
 	if err := r.take(ctx, s.samples(20), 1, probes...); err != nil {
 		return err
 	}
 	switch s.sandbox {
 	case "docker":
-		r.over("p50", r.subject().P50, r.find(server.name).P50, 1.3, 15)
+		r.over("p50", r.subject().P50, r.find(server.name).P50, 1.3, 15, attachedGather)
 	case "native":
-		r.over("p50", r.subject().P50, r.find(server.name).P50, 1.3, 10)
+		r.over("p50", r.subject().P50, r.find(server.name).P50, 1.3, 10, pipedGather)
 	}
 	return nil
 }
@@ -132,16 +138,16 @@ func resultRow(ctx context.Context, s *stage, r *result) error {
 	}
 	defer p.close()
 	server := floorProbe("bare read", func(ctx context.Context) (time.Duration, error) { return p.mcp.Blob(ctx, size) })
-	channel := floorProbe("bare channel, parsed", func(context.Context) (time.Duration, error) { return p.peer.Take(size) })
+	channel := floorProbe(takeFloor, func(context.Context) (time.Duration, error) { return p.peer.Take(size) })
 	probes := append(s.probes(p.servers, nil, inside(blob(size))), server, channel)
 	if err := r.take(ctx, s.samples(20), 1, probes...); err != nil {
 		return err
 	}
 	switch s.sandbox {
 	case "docker":
-		r.over("p50", r.subject().P50, r.find(server.name).P50, 1, 60)
+		r.over("p50", r.subject().P50, r.find(server.name).P50, 1, 60, attachedTake)
 	case "native":
-		r.over("p50", r.subject().P50, r.find(server.name).P50, 1, 45)
+		r.over("p50", r.subject().P50, r.find(server.name).P50, 1, 45, pipedTake)
 	}
 	return nil
 }

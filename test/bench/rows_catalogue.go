@@ -77,7 +77,7 @@ func besideFewTools(ctx context.Context, s *stage, r *result, many, few []probe,
 		return err
 	}
 	if s.sandbox != "none" {
-		r.over("p50", r.subject().P50, r.find(s.launches[0].Name+" "+fewToolsIs).P50, 1, bar)
+		r.over("p50", r.subject().P50, r.find(s.launches[0].Name+" "+fewToolsIs).P50, 1, bar, nil)
 	}
 	return nil
 }

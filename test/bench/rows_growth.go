@@ -166,8 +166,8 @@ func growthRunsRow(ctx context.Context, s *stage, r *result) error {
 		r.note("after %s runs: %s", count(float64(at)), figure(rss, "MB"))
 	}
 	first, last := r.Growth.Points[0], r.Growth.Points[len(r.Growth.Points)-1]
-	r.over("the last against the first", last.P50, first.P50, slowerBar, 0)
-	r.over("memory, the last against the first", resident[len(resident)-1], resident[0], 1, growthMBar)
+	r.over("the last against the first", last.P50, first.P50, slowerBar, 0, nil)
+	r.over("memory, the last against the first", resident[len(resident)-1], resident[0], 1, growthMBar, nil)
 	r.Checks[len(r.Checks)-1].Bar = fmt.Sprintf("≤ first + %.0f MB", growthMBar)
 	r.Checks[len(r.Checks)-1].Seen = fmt.Sprintf("first %+.1f MB", resident[len(resident)-1]-resident[0])
 	return nil

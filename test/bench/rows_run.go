@@ -13,6 +13,9 @@ import (
 // warmFloor is the floor of a run in a sandbox that waits for it.
 const warmFloor = "booted bare Python"
 
+// coldFloor is the floor of a run that has to wait for its sandbox.
+const coldFloor = "bare start to first byte"
+
 // printWarmRow: what one small program costs when a sandbox waits for it.
 func printWarmRow(ctx context.Context, s *stage, r *result) error {
 	all, err := s.serve(ctx, one)
@@ -45,7 +48,7 @@ func printColdRow(ctx context.Context, s *stage, r *result) error {
 	defer all.close()
 	// Before each sample the one before it is cleared away.
 	before := pause(s.settle / 2)
-	bare := floorProbe("bare start to first byte", func(ctx context.Context) (time.Duration, error) {
+	bare := floorProbe(coldFloor, func(ctx context.Context) (time.Duration, error) {
 		return floor.FirstByte(ctx, s.starter, floor.WithAsyncio)
 	})
 	bare.before = before
@@ -54,9 +57,9 @@ func printColdRow(ctx context.Context, s *stage, r *result) error {
 	}
 	switch s.sandbox {
 	case "docker":
-		r.over("p50", r.subject().P50, r.find(bare.name).P50, 1.2, 0)
+		r.over("p50", r.subject().P50, r.find(bare.name).P50, 1.2, 0, nil)
 	case "native":
-		r.most("p50", r.subject().P50, 15, nil)
+		r.most("p50", r.subject().P50, 15, pipedCold)
 	}
 	return nil
 }
@@ -99,7 +102,7 @@ func rateRow(ctx context.Context, s *stage, r *result) error {
 	case "docker":
 		r.share("p50", r.subject().P50, best, 0.9)
 	case "native":
-		r.least("p50", r.subject().P50, 150)
+		r.least("p50", r.subject().P50, 150, best, jailedRate)
 	}
 	return nil
 }
