@@ -5,15 +5,6 @@ import (
 	"strings"
 )
 
-// What a term is worth that is not the word itself.
-const (
-	kinWeight       = 0.5 // of a noun
-	actionKinWeight = 0.6 // of the verb that says what to do
-	joinedWeight    = 0.9
-	prefixWeight    = 0.7
-	typoWeight      = 0.3
-)
-
 const (
 	// minPrefix is how much of a word makes a prefix, in bytes.
 	minPrefix = 3
@@ -45,8 +36,11 @@ type found struct {
 func (r *ranking) expand(w word) []term {
 	var terms []term
 	add := func(text string, weight float64) bool {
-		if slices.ContainsFunc(terms, func(t term) bool { return t.text == text }) {
-			return true
+		for i := range terms {
+			if terms[i].text == text {
+				terms[i].weight = max(terms[i].weight, weight)
+				return true
+			}
 		}
 		t := term{text: text, weight: weight}
 		first := 0
@@ -63,25 +57,53 @@ func (r *ranking) expand(w word) []term {
 		return t.count > 0
 	}
 	known := add(w.stem, 1)
+	if w.site {
+		return terms
+	}
 	for _, text := range w.joined {
-		known = add(text, joinedWeight) || known
+		known = add(text, r.joined) || known
+	}
+	if !w.verb || words().spoken[w.text] {
+		words().kin(w.stem, r.weights, func(text string, weight float64) { add(text, weight) })
+	}
+	if w.done {
+		for _, text := range words().likely(w.stem) {
+			add(text, r.same)
+		}
+	}
+	if w.parts != nil {
+		r.wordsOf(w, len(terms) > 0, add)
+		return terms
 	}
 	for _, text := range r.beginning(w.text) {
-		known = add(text, prefixWeight*float64(len(w.text))/float64(len(text))) || known
+		known = add(text, r.prefix*float64(len(w.text))/float64(len(text))) || known
 	}
 	if !known {
 		for _, text := range r.nearly(w.stem) {
-			add(text, typoWeight)
+			add(text, r.typo)
 		}
 	}
-	kin, weight := words().thingKin, kinWeight
-	if w.action {
-		kin, weight = words().actionKin, actionKinWeight
-	}
-	for _, text := range kin[w.stem] {
-		add(text, weight)
-	}
 	return terms
+}
+
+// wordsOf adds the words of a phrase, of which the last says most.
+func (r *ranking) wordsOf(w word, known bool, add func(string, float64) bool) {
+	l := words()
+	for i, part := range w.parts {
+		switch {
+		case i == len(w.parts)-1 && l.noun(w.end):
+			weight := r.phraseHead
+			if !known {
+				weight = r.joined
+			}
+			if l.bases[w.end] {
+				weight /= 2
+			}
+			add(part, weight)
+		case i == 0 && len(w.parts) == 2 && l.thing(part):
+			add(part, r.phraseHead/2)
+		}
+	}
 }
 
 // beginning returns terms that begin with the text.

@@ -5,32 +5,18 @@ import (
 	"math"
 )
 
-// How the scores of a document's words become its score. The values were found
-// on two thirds of the questions in internal/registry/testdata/search.
-const (
-	// saturation is BM25's k1: how soon more of the same word stops to matter.
-	saturation = 1.0
-	// lacking is what is left of a score when the document has nearly none of
-	// the query's words.
-	lacking = 0.6
-	// unasked is what is left of it when the query says nothing of what the
-	// tool's name says, and otherNumber what a word of the name is worth that
-	// the query says in the other number.
-	unasked     = 0.55
-	otherNumber = 0.6
-	// What is left of it when the name says another kind of action than the
-	// query asks for, or is only supposed to ask for.
-	otherAction    = 0.7
-	supposedAction = 0.65
-	// otherServer is what is left of it when the query names another server,
-	// by a word of which this share of documents are that server's own.
-	otherServer = 0.65
-	distinctive = 0.8
-)
+// distinctive is the share of the documents with a word that must be one
+// server's, so that the word names it.
+const distinctive = 0.8
+
+// enough is the share of what a thing can be worth from which on a tool is for
+// it.
+const enough = 0.4
 
 // ranking ranks all documents for one query. Documents are counted through all
 // parts.
 type ranking struct {
+	*weights
 	parts []*Part
 	count int // documents
 	score []float64
@@ -46,8 +32,8 @@ type saying struct {
 	singular, plural bool
 }
 
-func newRanking(parts []*Part) *ranking {
-	r := &ranking{parts: parts, said: map[string]saying{}}
+func newRanking(parts []*Part, w *weights) *ranking {
+	r := &ranking{weights: w, parts: parts, said: map[string]saying{}}
 	for _, p := range parts {
 		r.count += len(p.documents)
 	}
@@ -57,38 +43,101 @@ func newRanking(parts []*Part) *ranking {
 
 // rank returns each document's score.
 func (r *ranking) rank(q query) []float64 {
-	possible := 0.0
-	for i, w := range q.words {
-		possible += r.add(w, i+1)
-	}
-	if possible == 0 {
-		return r.score
-	}
+	things, wanted := make([]float64, r.count), 0.0
+	object := make([]float64, r.count) // how much each is for the things asked for
 	named := r.named(q)
+	hasObject := false
+	for _, verbs := range []bool{false, true} {
+		for i, w := range q.words {
+			if w.verb != verbs {
+				continue
+			}
+			if w.site {
+				w.weight *= r.site
+			}
+			possible := r.add(w, i+1)
+			if !verbs {
+				wanted += possible
+			}
+			if w.thing && possible > 0 {
+				hasObject = true
+				for d, turn := range r.mark {
+					if turn == i+1 {
+						object[d] = max(object[d], r.best[d]/possible)
+					}
+				}
+			}
+		}
+		if !verbs {
+			copy(things, r.score)
+		}
+	}
+	agreed, worth := r.agreements(&q)
 	next := 0
 	for p, part := range r.parts {
 		for d := range part.documents {
-			score := &r.score[next]
+			score, agrees, thing := &r.score[next], agreed[next], things[next]
 			next++
-			if *score == 0 {
+			document := &part.documents[d]
+			if *score == 0 && (q.supposed || agrees < agreeFirm) {
 				continue
 			}
-			document := &part.documents[d]
-			*score *= lacking + (1-lacking)**score/possible
-			*score *= unasked + (1-unasked)*document.covered(r.said)
-			if document.actions != 0 && document.actions&q.actions == 0 && q.actions != 0 {
-				if q.supposed {
-					*score *= supposedAction
-				} else {
-					*score *= otherAction
-				}
+			*score += worth * max(agrees, 0)
+			if wanted > 0 {
+				*score *= r.lacking + (1-r.lacking)*thing/wanted
 			}
+			*score *= r.unasked + (1-r.unasked)*document.covered(r.said, max(agrees, 0), r.otherNumber)
+			*score *= r.actionFactor(document, &q, agrees)
 			if named != nil && !named[p] {
-				*score *= otherServer
+				*score *= r.otherServer
+			}
+			if document.outdated {
+				*score *= r.deprecated
+			}
+			if hasObject {
+				*score *= r.otherThing + (1-r.otherThing)*min(1, object[next-1]/enough)
+			}
+			if q.many && document.count < 0 || q.one && !q.many && document.count > 0 {
+				*score *= r.otherCount
 			}
 		}
 	}
 	return r.score
+}
+
+// agreements says of each document how much its action is the one asked for, and
+// what that is worth.
+func (r *ranking) agreements(q *query) (agreed []float64, worth float64) {
+	agreed = make([]float64, 0, r.count)
+	if !q.action.known() {
+		return make([]float64, r.count), 0
+	}
+	found := 0.0
+	for _, p := range r.parts {
+		for d := range p.documents {
+			a := p.documents[d].action.agrees(&q.action, r.weights)
+			agreed = append(agreed, a)
+			found += max(a, 0)
+		}
+	}
+	return agreed, r.action * rarity(r.count, int(found))
+}
+
+// actionFactor is what is left of a document's score for its action.
+func (r *ranking) actionFactor(d *document, q *query, agrees float64) float64 {
+	other, against := r.otherAction, r.contraryAction
+	if q.supposed {
+		other, against = r.otherSupposed, r.contrarySupposed
+	}
+	switch {
+	case !q.action.known():
+		return 1
+	case !d.action.known():
+		return r.unknownAction
+	case agrees < 0:
+		return against
+	}
+	return other + (1-other)*agrees
 }
 
 // add counts a word for all documents, by the best of itself, its kin and its
@@ -106,21 +155,17 @@ func (r *ranking) add(w word, turn int) float64 {
 	}
 	most := 0.0
 	for _, t := range terms {
-		// A verb is as rare as all that mean the same; a noun that is rarer
-		// than its kin keeps some of that.
-		rare := rarity(r.count, together)
-		if !w.action {
-			rare = (rare + rarity(r.count, t.count)) / 2
-		}
+		// A word that is rarer than its kin keeps some of that.
+		rare := (rarity(r.count, together) + rarity(r.count, t.count)) / 2
 		weight := w.weight * t.weight * rare
 		most = max(most, weight)
-		s := r.said[t.text]
-		r.said[t.text] = saying{max(s.strength, w.weight*t.weight), s.singular || !w.plural, s.plural || w.plural}
+		s, strength := r.said[t.text], w.weight*t.weight
+		if w.context {
+			strength *= r.contextSaid
+		}
+		r.said[t.text] = saying{max(s.strength, strength), s.singular || !w.plural, s.plural || w.plural}
 		for document, frequency := range everywhere([]term{t}) {
-			if w.supposed && r.score[document] == 0 {
-				continue
-			}
-			if worth := weight * frequency / (frequency + saturation); worth > r.best[document] {
+			if worth := weight * frequency / (frequency + r.saturation); worth > r.best[document] {
 				r.score[document] += worth - r.best[document]
 				r.best[document] = worth
 			}
@@ -164,12 +209,13 @@ func rarity(documents, found int) float64 {
 func (r *ranking) named(q query) map[int]bool {
 	var named map[int]bool
 	for p, part := range r.parts {
-		for _, w := range q.words {
+		for i, w := range q.words {
 			if part.server[w.stem] && float64(len(part.postings[w.stem])) >= distinctive*float64(r.found(w.stem)) {
 				if named == nil {
 					named = map[int]bool{}
 				}
 				named[p] = true
+				q.words[i].site = true
 			}
 		}
 	}

@@ -38,6 +38,10 @@ type Hit struct {
 	Score float64
 }
 
+// worthwhile is the share of the best score that makes a hit: what has less is
+// hardly about what is looked for.
+const worthwhile = 0.1
+
 // exactBonus lifts tools whose name is the query above all others.
 const exactBonus = 1000
 
@@ -45,7 +49,12 @@ const exactBonus = 1000
 // many documents match at all. Equal scores are in the order of the callable
 // names, so that the same catalogue gives the same answer.
 func Search(parts []*Part, query string, limit int) (hits []Hit, total int) {
-	scores := newRanking(parts).rank(readQuery(query))
+	return searchWith(parts, query, limit, chosen())
+}
+
+func searchWith(parts []*Part, query string, limit int, w *weights) (hits []Hit, total int) {
+	scores := newRanking(parts, w).rank(readQuery(query, w))
+	best := slices.Max(append(scores, 0))
 	name := key(query)
 	next := 0
 	for p, part := range parts {
@@ -55,7 +64,7 @@ func Search(parts []*Part, query string, limit int) (hits []Hit, total int) {
 			if part.documents[d].named(name) {
 				score += exactBonus
 			}
-			if score > 0 {
+			if score > worthwhile*best {
 				hits = append(hits, Hit{p, d, score})
 			}
 		}

@@ -100,6 +100,11 @@ func TestWhatIsFoundFirst(t *testing.T) {
 		{"two typing errors", "isues of a porject", "mcp__tracker__list_issues"},
 		{"words written apart", "heap snapshot", "mcp__files__heapsnapshot"},
 		{"a hyphen", "heap-snapshot", "mcp__files__heapsnapshot"},
+		{"a verb with its particle", "get rid of an issue", "mcp__tracker__delete_issue"},
+		{"a particle that stands apart", "throw that bug out", "mcp__tracker__delete_issue"},
+		{"a phrase for a thing", "set up a subfolder", "mcp__files__make_directory"},
+		{"what the speaker wants to do", "how do I add a remark to a ticket", "mcp__tracker__createIssueComment"},
+		{"a verb with nothing known after it", "erase qqqqqq", "mcp__tracker__delete_issue"},
 		{"a server's name", "list in chat", "mcp__chat__list"},
 		{"only words that mean little", "is it for", "mcp__tracker__delete_issue"},
 		{"nothing", " \t\x00", ""},
@@ -145,7 +150,7 @@ func TestHostileTextsCostLittle(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 	for _, query := range []string{huge, strings.Repeat("a", 1<<20), strings.Repeat("-", 1<<20), "\xff\xfe", strings.Repeat("word ", 1<<16)} {
-		if q := readQuery(query); len(q.words) > maxWords+1 {
+		if q := readQuery(query, chosen()); len(q.words) > maxWords+1 {
 			t.Errorf("%.20q: %d words", query, len(q.words))
 		}
 		search([]*Part{p}, query)
