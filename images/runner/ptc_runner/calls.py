@@ -271,16 +271,19 @@ class Channel:
     def _receive(self) -> None:
         with self._reading:
             frames = self._reader.read()
-        for payload in frames:
-            self._dispatch(payload)
+        while frames:
+            self._dispatch(frames.pop(0))
 
     def _dispatch(self, payload: Payload) -> None:
+        head = payload[:256]
         try:
             if isinstance(payload, Truncated):
                 raise MemoryError
-            message = _decode(payload)
+            text = str(payload, "utf-8")
+            del payload  # its memory is where the value can go
+            message = _parse(text)
         except (ValueError, RecursionError, MemoryError) as error:
-            self._deliver_unreadable(payload, error)
+            self._deliver_unreadable(head, error)
             return
         kind = message["type"]
         if kind == "result":
@@ -290,8 +293,8 @@ class Channel:
         elif kind == "start":
             self._starts.put(message)
 
-    def _deliver_unreadable(self, payload: Payload, error: BaseException) -> None:
-        found = _ID.search(payload[:256])
+    def _deliver_unreadable(self, head: Payload, error: BaseException) -> None:
+        found = _ID.search(head)
         if found is None:
             raise error
         if isinstance(error, MemoryError):
@@ -323,20 +326,20 @@ class Channel:
             pass  # the loop was closed: nobody waits any more
 
 
-def _decode(payload: Payload) -> Any:
-    if len(payload) < _LARGE or not gc.isenabled():
-        return _parse(payload)
+def _parse(text: str) -> Any:
+    if len(text) < _LARGE or not gc.isenabled():
+        return _scan_whole(text)
     # Everything decoded is kept, so looking for garbage meanwhile is in vain.
     gc.disable()
     try:
-        return _parse(payload)
+        return _scan_whole(text)
     finally:
         gc.enable()
 
 
-def _parse(payload: Payload) -> Any:
+def _scan_whole(text: str) -> Any:
     try:
-        return _scan(str(payload, "utf-8"), 0)[0]
+        return _scan(text, 0)[0]
     except StopIteration:
         raise ValueError("no JSON value") from None
 
