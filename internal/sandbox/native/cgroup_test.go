@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -236,7 +237,7 @@ func bornInCgroups(t *testing.T, b *backend, wantForked bool) {
 		t.Fatal(err)
 	}
 	for _, m := range cgroupMounts(string(mounts), string(paths)) {
-		if m.unified {
+		if m.unified && !slices.ContainsFunc(own.groups, func(h hierarchy) bool { return h.unified }) {
 			own.groups = append(own.groups[:len(own.groups):len(own.groups)], hierarchy{dir: m.own, unified: true})
 		}
 	}
