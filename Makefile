@@ -21,7 +21,7 @@ GOLANGCI := $(shell command -v golangci-lint || echo .cache/bin/golangci-lint)
 export TESTCONTAINERS_RYUK_DISABLED := true
 export PTC_MCP_REQUIRE_DOCKER := 1
 
-.PHONY: build setup demo test test-go test-engines escape soak test-runner vet lint fmt cover fuzz bench bench-full bench-compare cross image clean help
+.PHONY: build setup demo test test-go test-engines test-kernels escape soak test-runner vet lint fmt cover fuzz bench bench-full bench-compare cross image clean help
 
 build: ## Build bin/ptc-mcp
 	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/ptc-mcp ./cmd/ptc-mcp
@@ -50,6 +50,9 @@ soak: setup ## Kill sandboxes and ptc-mcp at random through 1,000 runs; nothing 
 
 test-engines: setup ## Run the sandbox tests on Podman, rootless Docker and gVisor (root; test/engines/run.sh says what is needed)
 	@PTC_MCP_TEST_IMAGE=$$(test/setup/image.sh) test/engines/run.sh $(ENGINES)
+
+test-kernels: ## Run the native sandbox's tests on other kernels, in virtual machines (root on Debian; hours without KVM)
+	@test/kernels/run.sh $(KERNELS)
 
 test-runner:
 	@test/setup/toolchain.sh
