@@ -98,7 +98,7 @@ func (l *lexicon) actionOf(name []string, summary string, server map[string]bool
 		if !ok || i > 0 && l.noun(text) && !a.known() {
 			continue
 		}
-		if a = a.or(v); !l.words["light"][text] {
+		if a = a.or(v).or(l.phrasal(name[i:])); !l.words["light"][text] {
 			break
 		}
 	}
@@ -146,12 +146,24 @@ func (l *lexicon) opening(summary string, known bool, server map[string]bool) ac
 				return a
 			}
 			if !strings.HasSuffix(field, ",") {
+				_, after, _ := strings.Cut(summary, field)
+				a = a.or(l.phrasal(append(parts, split(head(after, maxTerm))...)))
 				return a.or(l.continued(summary, field))
 			}
 		case text == "and" || text == "or":
 		default:
 			return a
 		}
+	}
+	return a
+}
+
+// phrasal is what the verb of several words says that the words begin with.
+func (l *lexicon) phrasal(words []string) action {
+	p := l.phraseAt(stems{}.terms(strings.Join(words, " ")))
+	a, ok := l.verbs[p.term]
+	if ok {
+		a.verbs = []string{p.term}
 	}
 	return a
 }

@@ -75,6 +75,9 @@ func (r *ranking) expand(w word) []term {
 		r.wordsOf(w, len(terms) > 0, add)
 		return terms
 	}
+	if known && words().thing(w.stem) {
+		return terms // a whole word, not the beginning of one
+	}
 	for _, text := range r.beginning(w.text) {
 		known = add(text, r.prefix*float64(len(w.text))/float64(len(text))) || known
 	}

@@ -193,6 +193,9 @@ func (l *lexicon) note(p phrase) {
 // phraseAt is the longest phrase that the stems begin with; its term is "" if
 // there is none.
 func (l *lexicon) phraseAt(stems []string) phrase {
+	if len(stems) == 0 {
+		return phrase{}
+	}
 next:
 	for _, p := range l.phrases[stems[0]] {
 		if len(p.stems) > len(stems) {

@@ -13,6 +13,9 @@ const maxGap = 5
 // to say what is done.
 const lightWeight = 0.05
 
+// digitsWeight is what a number is worth: it is most likely a value.
+const digitsWeight = 0.2
+
 // reader reads a query into its words.
 type reader struct {
 	*lexicon
@@ -197,7 +200,7 @@ func (r *reader) add(w word) {
 		w.weight *= r.w.aside
 	}
 	if strings.Trim(w.text, "0123456789") == "" {
-		w.weight *= r.w.interrogative
+		w.weight *= digitsWeight
 	}
 	if len(r.query.words) < maxWords && !slices.ContainsFunc(r.query.words, func(o word) bool { return o.stem == w.stem }) {
 		r.query.words = append(r.query.words, w)

@@ -141,5 +141,5 @@ func key(name string) string {
 
 // plural reports whether a word seems to be one.
 func plural(word string) bool {
-	return len(word) > 3 && strings.HasSuffix(word, "s") && !strings.HasSuffix(word, "ss") && !strings.HasSuffix(word, "us")
+	return len(word) > 3 && !vocabulary()["mass"][word] && strings.HasSuffix(word, "s") && !strings.HasSuffix(word, "ss") && !strings.HasSuffix(word, "us")
 }
