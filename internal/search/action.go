@@ -91,28 +91,28 @@ const maxVerbs = 4
 
 // actionOf is what a tool does: what the first verb of its name says, and the
 // verbs that its description begins with, "List, create or close a tab".
-func (l *lexicon) actionOf(name []string, summary string, server map[string]bool) action {
+func (l *lexicon) actionOf(name []string, summary string, server map[string]bool, stems stems) action {
 	var a action
 	for i, text := range name {
-		v, ok := l.verb(text, stem(text))
+		v, ok := l.verb(text, stems.of(text))
 		if !ok || i > 0 && l.noun(text) && !a.known() {
 			continue
 		}
-		if a = a.or(v).or(l.phrasal(name[i:])); !l.words["light"][text] {
+		if a = a.or(v).or(l.phrasal(name[i:], stems)); !l.words["light"][text] {
 			break
 		}
 	}
-	if n := len(name) - 1; n > 0 && l.words["giving"][name[0]] && l.noun(name[n]) && l.phraseAt([]string{stem(name[n-1]), stem(name[n])}).term == "" {
-		if v, ok := l.verb(name[n], stem(name[n])); ok {
+	if n := len(name) - 1; n > 0 && l.words["giving"][name[0]] && l.noun(name[n]) && l.phraseAt([]string{stems.of(name[n-1]), stems.of(name[n])}).term == "" {
+		if v, ok := l.verb(name[n], stems.of(name[n])); ok {
 			a = a.or(action{v.verbs, v.firm, v.loose, a.effects}) // add a comment: to comment
 		}
 	}
-	a = a.or(l.opening(summary, a.known(), server))
+	a = a.or(l.opening(summary, a.known(), server, stems))
 	if a.known() {
 		return a
 	}
 	for _, text := range name {
-		if v, ok := l.verb(text, stem(text)); ok {
+		if v, ok := l.verb(text, stems.of(text)); ok {
 			return v
 		}
 	}
@@ -121,7 +121,7 @@ func (l *lexicon) actionOf(name []string, summary string, server map[string]bool
 
 // opening is what the first verbs of a description say. Those that say little
 // count only if nothing is known yet.
-func (l *lexicon) opening(summary string, known bool, server map[string]bool) action {
+func (l *lexicon) opening(summary string, known bool, server map[string]bool, stems stems) action {
 	var a action
 	for field := range strings.FieldsSeq(summary) {
 		parts := split(field)
@@ -129,7 +129,7 @@ func (l *lexicon) opening(summary string, known bool, server map[string]bool) ac
 			continue
 		}
 		text := parts[0]
-		s := stem(text)
+		s := stems.of(text)
 		v, ok := l.verb(text, s)
 		switch {
 		case (l.words["opening"][s] || server[s]) && !a.known():
@@ -138,7 +138,7 @@ func (l *lexicon) opening(summary string, known bool, server map[string]bool) ac
 				a = a.or(v)
 			}
 			if len(parts) > 1 {
-				if v, ok := l.verb(parts[1], stem(parts[1])); ok {
+				if v, ok := l.verb(parts[1], stems.of(parts[1])); ok {
 					a = a.or(v)
 				}
 			}
@@ -147,8 +147,8 @@ func (l *lexicon) opening(summary string, known bool, server map[string]bool) ac
 			}
 			if !strings.HasSuffix(field, ",") {
 				_, after, _ := strings.Cut(summary, field)
-				a = a.or(l.phrasal(append(parts, split(head(after, maxTerm))...)))
-				return a.or(l.continued(summary, field))
+				a = a.or(l.phrasal(append(parts, split(head(after, maxTerm))...), stems))
+				return a.or(l.continued(summary, field, stems))
 			}
 		case text == "and" || text == "or":
 		default:
@@ -159,8 +159,12 @@ func (l *lexicon) opening(summary string, known bool, server map[string]bool) ac
 }
 
 // phrasal is what the verb of several words says that the words begin with.
-func (l *lexicon) phrasal(words []string) action {
-	p := l.phraseAt(stems{}.terms(strings.Join(words, " ")))
+func (l *lexicon) phrasal(words []string, stems stems) action {
+	terms := make([]string, len(words))
+	for i, w := range words {
+		terms[i] = stems.of(w)
+	}
+	p := l.phraseAt(terms)
 	a, ok := l.verbs[p.term]
 	if ok {
 		a.verbs = []string{p.term}
@@ -170,11 +174,11 @@ func (l *lexicon) phrasal(words []string) action {
 
 // continued is what a verb after "and" or "or" says: fetch or search, retrieves
 // and queries.
-func (l *lexicon) continued(summary, field string) action {
+func (l *lexicon) continued(summary, field string, stems stems) action {
 	_, after, _ := strings.Cut(summary, field)
 	next := split(head(after, maxTerm))
 	if len(next) > 1 && (next[0] == "and" || next[0] == "or") {
-		if v, ok := l.verb(next[1], stem(next[1])); ok {
+		if v, ok := l.verb(next[1], stems.of(next[1])); ok {
 			return v
 		}
 	}

@@ -73,7 +73,7 @@ func newPart(documents []Document, w *weights) *Part {
 		p.documents[i] = document{
 			callable: d.Callable,
 			keys:     [3]string{key(d.Callable), key(d.Server + d.Name), key(d.Name)},
-			action:   lexicon.actionOf(p.own(names[i], first), summary, p.server),
+			action:   lexicon.actionOf(p.own(names[i], first), summary, p.server, stems),
 			outdated: outdated(d),
 		}
 		for term, weight := range d.weights(summary, details, stems, w) {

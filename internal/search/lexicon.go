@@ -85,7 +85,7 @@ var words = sync.OnceValue(func() *lexicon {
 	}
 	l.reading.loose = l.reading.loose.or(l.verbs["find"].firm)
 	l.reading.effects = reads
-	l.finding = l.verbs["find"].or(l.verbs["search"])
+	l.finding = l.verbs["search"].or(l.verbs["find"])
 	for line := range lines(thingsText()) {
 		same, near, _ := strings.Cut(line, "<")
 		for text := range strings.SplitSeq(same, ",") {

@@ -40,8 +40,8 @@ type weights struct {
 	otherThing, otherCount float64
 }
 
-// chosen are the weights in use. They were found by a search over two thirds of
-// the questions in internal/registry/testdata/search.
+// chosen are the weights in use. A search, one weight at a time, found them on
+// the questions in internal/registry/testdata/search that are there to tune with.
 func chosen() *weights {
 	return &weights{
 		name: 3.5, title: 2.2, server: 0.6, summary: 2.5, details: 0.7, parameter: 0.6, explanation: 0.15,
