@@ -38,6 +38,16 @@ type app struct {
 	selection *selection
 	sandboxes io.Closer // the selection, or what was put before it
 	executor  *executor.Executor
+	// asks is what the client can ask its user; nil without a client.
+	asks func() (form, url bool)
+}
+
+// elicitation is what servers are told that they may ask.
+func (a *app) elicitation() (form, url bool) {
+	if a.asks == nil {
+		return false, false
+	}
+	return a.asks()
 }
 
 // assemble builds the object graph of a configuration.
@@ -59,6 +69,9 @@ func assemble(cfg *config.Config, version string, logger *slog.Logger) (*app, er
 		reached := reach(s, version, logger)
 		reached.MaxResultBytes = int64(cfg.Execution.MaxToolResultBytes)
 		reached.Credentials = a.credentials(s, reached.RootCAs, version)
+		if s.Elicitation {
+			reached.Elicitation = a.elicitation
+		}
 		return downstream.New(reached)
 	})
 	a.registry, err = registry.New(nil, registry.Options{

@@ -3,6 +3,7 @@ package cli
 import (
 	"context"
 	"crypto/x509"
+	"encoding/json"
 	"fmt"
 	"log/slog"
 	"os"
@@ -30,8 +31,12 @@ func reach(s config.Server, version string, logger *slog.Logger) downstream.Conf
 		ListTimeout:        seconds(s.ListTimeoutSeconds),
 		MaxConcurrentCalls: s.MaxConcurrentCalls,
 		Waiting:            tool.Pause,
-		ClientVersion:      version,
-		Logger:             logger,
+		Thinking:           tool.PauseAll,
+		Elicit: func(ctx context.Context, params json.RawMessage) (json.RawMessage, error) {
+			return tool.Ask(ctx, tool.Question{Server: s.Name, Params: params})
+		},
+		ClientVersion: version,
+		Logger:        logger,
 	}
 }
 

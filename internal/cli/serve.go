@@ -19,6 +19,10 @@ import (
 // nobody speaks to costs nothing.
 const lookAhead = 500 * time.Millisecond
 
+// greetingWait is how long servers are connected to after their client's
+// greeting, at most: they are told what it can ask its user.
+const greetingWait = 250 * time.Millisecond
+
 func newServe(streams Streams, version string) *cobra.Command {
 	var (
 		flags common
@@ -69,9 +73,12 @@ func serve(ctx context.Context, streams Streams, version string, flags common, p
 	if len(cfg.Tools.Direct) > 0 {
 		options.Direct, options.CallTimeout = a.registry, seconds(cfg.Execution.ToolCallTimeoutSeconds)
 	}
+	options.Greeted = a.connect
 	server := mcpserver.New(a.registry, a.executor, options)
 	a.registry.OnChange(server.CatalogChanged)
-	a.connect()
+	a.asks = server.Elicitation
+	quiet := time.AfterFunc(greetingWait, a.connect)
+	defer quiet.Stop()
 	ctx, cancel := context.WithCancel(ctx)
 	var following sync.WaitGroup
 	following.Go(func() { a.follow(ctx) })

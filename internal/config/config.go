@@ -73,6 +73,9 @@ type Server struct {
 	AllowTools []string `yaml:"allow_tools"`
 	BlockTools []string `yaml:"block_tools"`
 
+	// Elicitation lets the server ask the user, by way of the client.
+	Elicitation bool `yaml:"elicitation"`
+
 	// ConnectTimeoutSeconds bounds starting the server and its handshake.
 	ConnectTimeoutSeconds float64 `yaml:"connect_timeout_seconds"`
 	// ListTimeoutSeconds bounds listing its tools, all pages together.
@@ -210,5 +213,5 @@ func NewServer(name string) Server {
 
 // defaultServer returns what holds for a server until its entry says otherwise.
 func defaultServer() Server {
-	return Server{ConnectTimeoutSeconds: 30, ListTimeoutSeconds: 30}
+	return Server{Elicitation: true, ConnectTimeoutSeconds: 30, ListTimeoutSeconds: 30}
 }

@@ -115,7 +115,7 @@ func TestLoadReadsAFileAndTheEnvironment(t *testing.T) {
 	}
 	want := Server{
 		Name: "a", Transport: Stdio, Command: "npx", Env: map[string]string{"T": "from the environment"},
-		ConnectTimeoutSeconds: 30, ListTimeoutSeconds: 30,
+		Elicitation: true, ConnectTimeoutSeconds: 30, ListTimeoutSeconds: 30,
 	}
 	if cfg.Path != path || len(cfg.Servers) != 1 || !reflect.DeepEqual(cfg.Servers[0], want) {
 		t.Errorf("got %+v", cfg)

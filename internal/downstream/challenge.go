@@ -15,7 +15,7 @@ func Challenge(ctx context.Context, config Config) (status int, header http.Head
 	config.Credentials = nil
 	ctx, cancel := context.WithTimeout(ctx, config.ConnectTimeout)
 	defer cancel()
-	e := newHTTPEndpoint(config, func(string, json.RawMessage) {})
+	e := newHTTPEndpoint(config, handlers{notified: func(string, json.RawMessage) {}})
 	defer e.finish()
 	if err := e.parseURL(); err != nil {
 		return 0, nil, err

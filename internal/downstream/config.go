@@ -3,6 +3,7 @@ package downstream
 import (
 	"context"
 	"crypto/x509"
+	"encoding/json"
 	"log/slog"
 	"net/http"
 	"slices"
@@ -52,6 +53,13 @@ type Config struct {
 	// Waiting, if not nil, is told that a call waits for its turn; it returns
 	// what to call when the turn has come.
 	Waiting func(ctx context.Context) (resume func())
+	// Elicitation tells, at each handshake, what of elicitation to declare; nil
+	// for nothing. Elicit puts the parameters of an elicitation/create to the
+	// user during the call of ctx and returns the raw ElicitResult; Thinking
+	// stops that call's clocks until resume is called.
+	Elicitation func() (form, url bool)
+	Elicit      func(ctx context.Context, params json.RawMessage) (json.RawMessage, error)
+	Thinking    func(ctx context.Context) (resume func())
 	// ClientVersion is the version ptc-mcp introduces itself with.
 	ClientVersion string
 	// Logger receives what happens to the session, and at debug level what

@@ -38,6 +38,7 @@ type connection struct {
 	inFlight      atomic.Int64  // calls
 	lastUsed      atomic.Int64  // unix nanoseconds
 	progress      progress
+	asking        *asking // nil unless the server may ask the user
 	checking      sync.Mutex
 	background    sync.WaitGroup
 }
@@ -52,16 +53,21 @@ func dial(ctx context.Context, config Config, stderr *lastLines, offersChanged f
 		listChanged:   make(chan struct{}, 1),
 		disturbed:     make(chan struct{}, 1),
 	}
+	elicitation := c.elicitation()
+	handle := handlers{notified: c.notified}
+	if c.asking != nil {
+		handle.asked = c.asked
+	}
 	var wrapped transport.Interface
 	switch config.Transport {
 	case "stdio":
-		c.link = newStdioLink(config, stderr, c.notified)
+		c.link = newStdioLink(config, stderr, handle)
 		wrapped = adapter{c.link}
 	case "http":
-		c.link = newStreamableLink(config, c.notified)
+		c.link = newStreamableLink(config, handle)
 		wrapped = httpAdapter{adapter{c.link}}
 	case "sse":
-		c.link = newSSELink(config, c.notified)
+		c.link = newSSELink(config, handle)
 		wrapped = httpAdapter{adapter{c.link}}
 	default:
 		return nil, fmt.Errorf("transport %q is not stdio, http or sse", config.Transport)
@@ -72,6 +78,7 @@ func dial(ctx context.Context, config Config, stderr *lastLines, offersChanged f
 		return nil, err
 	}
 	options := []client.ClientOption{client.WithDiscoverTimeout(min(discoverTimeout, config.ConnectTimeout/3))}
+	options = append(options, elicitation...)
 	if legacy {
 		options = append(options, client.WithProtocolVersion(mcp.LATEST_LEGACY_PROTOCOL_VERSION))
 	}
@@ -220,6 +227,11 @@ func (c *connection) callTool(ctx context.Context, name string, arguments json.R
 func (c *connection) ask(ctx context.Context, send func(ctx context.Context) error) (json.RawMessage, error) {
 	c.inFlight.Add(1)
 	defer func() { c.used(); c.inFlight.Add(-1) }()
+	if c.asking != nil {
+		var end func()
+		ctx, end = c.asking.begin(ctx)
+		defer end()
+	}
 
 	asksForInput := false
 	got := &capture{show: func(result json.RawMessage) (json.RawMessage, bool) {

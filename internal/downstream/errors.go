@@ -84,6 +84,9 @@ func (e *RPCError) Error() string {
 // codeMethodNotFound is JSON-RPC 2.0's code for an unknown method.
 const codeMethodNotFound = -32601
 
+// codeInvalidRequest is its code for a request that does not fit in.
+const codeInvalidRequest = -32600
+
 func isMethodNotFound(err error) bool {
 	var rpc *RPCError
 	return errors.As(err, &rpc) && rpc.Code == codeMethodNotFound

@@ -72,6 +72,9 @@ type fakeRequest struct {
 		URI       string          `json:"uri"`
 		RequestID json.RawMessage `json:"requestId"`
 		Meta      map[string]any  `json:"_meta"`
+
+		InputResponses json.RawMessage `json:"inputResponses"`
+		RequestState   string          `json:"requestState"`
 	} `json:"params"`
 }
 
@@ -298,14 +301,20 @@ func (f *fake) call(r fakeRequest) {
 		f.write(`{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}`)
 		f.text(r.ID, "changed")
 	case "ask":
-		go f.ask(r)
+		go f.ask(r, "ping", "roots/list", "sampling/createMessage")
 	case "cancels":
 		f.text(r.ID, strings.Join(f.cancels, ","))
 	case "sleepreading": // stops reading its input
 		<-time.After(time.Hour)
 	case "closeoutput":
 		os.Stdout.Close()
+	case "elicit":
+		go f.ask(r, "elicitation/create")
 	case "needinput":
+		if r.Params.RequestState == "s" {
+			f.text(r.ID, string(r.Params.InputResponses))
+			return
+		}
 		f.result(r.ID, `{"resultType":"input_required","inputRequests":{"a":{"method":"elicitation/create","params":{"message":"?","requestedSchema":{"type":"object","properties":{}}}}},"requestState":"s"}`)
 	default:
 		f.error(r.ID, -32602, "unknown tool "+r.Params.Name)
@@ -346,15 +355,15 @@ func (f *fake) offer(r fakeRequest) {
 }
 
 // ask sends the client some requests and returns its answers.
-func (f *fake) ask(r fakeRequest) {
+func (f *fake) ask(r fakeRequest, methods ...string) {
 	var answers []string
-	for i, method := range []string{"ping", "roots/list", "sampling/createMessage"} {
+	for i, method := range methods {
 		id := strconv.Quote("q" + strconv.Itoa(i))
 		ch := make(chan json.RawMessage, 1)
 		f.mu.Lock()
 		f.answers[id] = ch
 		f.mu.Unlock()
-		f.write(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":%q}`, id, method))
+		f.write(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":%q,"params":{"message":"?","requestedSchema":{"type":"object","properties":{}}}}`, id, method))
 		answers = append(answers, string(<-ch))
 	}
 	f.text(r.ID, strings.Join(answers, "\n"))

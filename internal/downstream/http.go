@@ -52,7 +52,7 @@ type httpEndpoint struct {
 	version string
 }
 
-func newHTTPEndpoint(config Config, notified func(string, json.RawMessage)) *httpEndpoint {
+func newHTTPEndpoint(config Config, handle handlers) *httpEndpoint {
 	dialer := &net.Dialer{Timeout: 10 * time.Second, KeepAlive: 15 * time.Second}
 	pool := &http.Transport{
 		Proxy:                 http.ProxyFromEnvironment,
@@ -64,7 +64,7 @@ func newHTTPEndpoint(config Config, notified func(string, json.RawMessage)) *htt
 		TLSHandshakeTimeout:   10 * time.Second,
 		ExpectContinueTimeout: time.Second,
 	}
-	e := &httpEndpoint{peer: newPeer(config, notified), config: config, pool: pool}
+	e := &httpEndpoint{peer: newPeer(config, handle), config: config, pool: pool}
 	e.client = &http.Client{Transport: pool, CheckRedirect: sameHost}
 	return e
 }

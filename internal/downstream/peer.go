@@ -10,6 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"github.com/mark3labs/mcp-go/mcp"
 )
 
 // maxMalformed is how many messages in a row may be unreadable before the
@@ -35,9 +37,7 @@ type peer struct {
 	limit  int64 // of one message
 	result int64 // what a TooLargeError names
 	logger *slog.Logger
-	// notified is called with each notification, from the goroutine that
-	// reads, so it must not block.
-	notified func(method string, params json.RawMessage)
+	handlers
 	// send sends the answer to a server's request.
 	send func(ctx context.Context, message []byte) error
 
@@ -51,13 +51,23 @@ type peer struct {
 	pending map[string]chan reply
 }
 
-func newPeer(config Config, notified func(string, json.RawMessage)) *peer {
+// handlers take what a server sends on its own.
+type handlers struct {
+	// notified is called with each notification, from the goroutine that
+	// reads, so it must not block.
+	notified func(method string, params json.RawMessage)
+	// asked answers elicitation/create, in the time that takes; nil where that
+	// was not declared.
+	asked func(params json.RawMessage) (json.RawMessage, error)
+}
+
+func newPeer(config Config, handle handlers) *peer {
 	ctx, cancel := context.WithCancelCause(context.Background())
 	return &peer{
 		limit:    config.messageLimit(),
 		result:   config.MaxResultBytes,
 		logger:   config.Logger,
-		notified: notified,
+		handlers: handle,
 		ctx:      ctx,
 		cancel:   cancel,
 		slots:    make(chan struct{}, maxAnswers),
@@ -165,15 +175,8 @@ func (p *peer) handle(env envelope) {
 	}
 }
 
-// answer replies to a request of the server. Nothing beyond ping is offered in
-// the handshake, so everything else is an unknown method.
+// answer replies to a request of the server.
 func (p *peer) answer(env envelope) {
-	message := fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":{}}`, env.id)
-	if env.method != "ping" {
-		text, _ := json.Marshal("method not found: " + env.method)
-		message = fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%s}}`,
-			env.id, codeMethodNotFound, text)
-	}
 	select {
 	case p.slots <- struct{}{}:
 	default:
@@ -182,12 +185,34 @@ func (p *peer) answer(env envelope) {
 	}
 	p.tasks.run(func() {
 		defer func() { <-p.slots }()
+		message := p.reply(env)
 		ctx, cancel := context.WithTimeout(p.ctx, answerTimeout)
 		defer cancel()
 		if err := p.send(ctx, message); err != nil {
 			p.logger.Debug("could not answer a request of the server", "method", env.method, "error", err)
 		}
 	})
+}
+
+// reply is the response to a request of the server. What the handshake did not
+// offer is an unknown method.
+func (p *peer) reply(env envelope) []byte {
+	result, code, problem := json.RawMessage("{}"), 0, ""
+	switch {
+	case env.method == "ping":
+	case env.method == string(mcp.MethodElicitationCreate) && p.asked != nil:
+		var err error
+		if result, err = p.asked(env.params); err != nil {
+			code, problem = codeInvalidRequest, err.Error()
+		}
+	default:
+		code, problem = codeMethodNotFound, "method not found: "+env.method
+	}
+	if problem == "" {
+		return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"result":%s}`, env.id, result)
+	}
+	text, _ := json.Marshal(problem)
+	return fmt.Appendf(nil, `{"jsonrpc":"2.0","id":%s,"error":{"code":%d,"message":%s}}`, env.id, code, text)
 }
 
 // beginning is the first part of a text, for logs and errors.

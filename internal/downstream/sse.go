@@ -2,7 +2,6 @@ package downstream
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -18,8 +17,8 @@ type sseLink struct {
 	target   string
 }
 
-func newSSELink(config Config, notified func(string, json.RawMessage)) *sseLink {
-	l := &sseLink{httpEndpoint: newHTTPEndpoint(config, notified), endpoint: make(chan string, 1)}
+func newSSELink(config Config, handle handlers) *sseLink {
+	l := &sseLink{httpEndpoint: newHTTPEndpoint(config, handle), endpoint: make(chan string, 1)}
 	l.send = l.notify
 	return l
 }

@@ -3,7 +3,6 @@ package downstream
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"os"
@@ -35,8 +34,8 @@ type stdioLink struct {
 	outbox chan []byte
 }
 
-func newStdioLink(config Config, stderr *lastLines, notified func(string, json.RawMessage)) *stdioLink {
-	l := &stdioLink{peer: newPeer(config, notified), config: config, stderr: stderr, outbox: make(chan []byte)}
+func newStdioLink(config Config, stderr *lastLines, handle handlers) *stdioLink {
+	l := &stdioLink{peer: newPeer(config, handle), config: config, stderr: stderr, outbox: make(chan []byte)}
 	l.send = l.notify
 	return l
 }

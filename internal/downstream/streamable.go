@@ -2,7 +2,6 @@ package downstream
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -33,8 +32,8 @@ type streamableLink struct {
 	session string // guarded by mu; set by initialize
 }
 
-func newStreamableLink(config Config, notified func(string, json.RawMessage)) *streamableLink {
-	l := &streamableLink{httpEndpoint: newHTTPEndpoint(config, notified)}
+func newStreamableLink(config Config, handle handlers) *streamableLink {
+	l := &streamableLink{httpEndpoint: newHTTPEndpoint(config, handle)}
 	l.send = l.notify
 	return l
 }

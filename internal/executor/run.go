@@ -14,6 +14,7 @@ import (
 
 	"github.com/ptc-mcp/ptc-mcp/internal/channel"
 	"github.com/ptc-mcp/ptc-mcp/internal/sandbox"
+	"github.com/ptc-mcp/ptc-mcp/internal/tool"
 )
 
 const (
@@ -100,7 +101,7 @@ func (e *Executor) newRun(req Request) *run {
 var errTimeout = errors.New("run timed out")
 
 func (r *run) execute(parent context.Context) *Failure {
-	ctx, cancel := context.WithTimeoutCause(parent, r.timeout, errTimeout)
+	ctx, cancel := tool.WithTimeoutCause(parent, r.timeout, errTimeout)
 	defer cancel()
 
 	inst, err := r.backend.Start(ctx, sandbox.Spec{

@@ -76,7 +76,7 @@ type passed struct {
 // through answers a request to which this server has no answer of its own; nil
 // when nobody has one.
 func (p *passage) through(ctx context.Context, method string, params json.RawMessage) *passed {
-	ctx, cancel := context.WithTimeout(ctx, p.timeout)
+	ctx, cancel := tool.WithTimeout(ctx, p.timeout)
 	defer cancel()
 	var asked struct {
 		Name      string          `json:"name"`

@@ -39,6 +39,12 @@ func (d *directBench) CallDirect(ctx context.Context, name string, arguments jso
 		return nil, true, &tool.RPCError{Code: -32050, Message: "no luck", Data: json.RawMessage(`{"n":9007199254740993}`)}
 	case "mcp__files__down":
 		return nil, true, tool.Errorf(name, tool.KindConnection, "server is not connected")
+	case "mcp__files__ask":
+		answer, err := tool.Ask(ctx, tool.Question{Server: "files", Params: arguments})
+		if err != nil {
+			answer, _ = json.Marshal(err.Error())
+		}
+		return json.RawMessage(`{"content":[],"structuredContent":{"answer":` + string(answer) + `}}`), true, nil
 	case "mcp__files__wait":
 		<-ctx.Done()
 		return nil, true, tool.Errorf(name, tool.KindCancelled, "cancelled")

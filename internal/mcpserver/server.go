@@ -14,6 +14,8 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
@@ -72,22 +74,45 @@ type Options struct {
 	// Notes are what else a client should know that lists the tools, a line
 	// each; nil for nothing.
 	Notes func() []string
+	// Greeted is called when the first client has said who it is; nil for
+	// nothing. From then on Elicitation tells what it can ask its user.
+	Greeted func()
 	// Logger receives what the client does not see; nil discards it.
 	Logger *slog.Logger
 }
 
 // Server answers MCP requests. It is safe for concurrent use.
 type Server struct {
-	catalog Catalog
-	runner  Runner
-	opts    Options
-	logger  *slog.Logger
-	mcp     *server.MCPServer
-	passage *passage // nil when nothing passes through
-	clients clients
-	folders folders
-	changed chan struct{} // capacity 1
-	maxLine int           // longest message in bytes
+	catalog  Catalog
+	runner   Runner
+	opts     Options
+	logger   *slog.Logger
+	mcp      *server.MCPServer
+	passage  *passage // nil when nothing passes through
+	clients  clients
+	folders  folders
+	changed  chan struct{} // capacity 1
+	maxLine  int           // longest message in bytes
+	greeting sync.Once
+	can      atomic.Pointer[answerable] // of the client that spoke last
+}
+
+// Elicitation tells what the client, as far as it has spoken, can ask its user.
+func (s *Server) Elicitation() (form, url bool) {
+	if can := s.can.Load(); can != nil {
+		return can.form, can.url
+	}
+	return false, false
+}
+
+// greeted takes note of what a client can be asked.
+func (s *Server) greeted(can answerable) {
+	if known := s.can.Load(); known == nil || *known != can {
+		s.can.Store(&can)
+	}
+	if s.opts.Greeted != nil {
+		s.greeting.Do(s.opts.Greeted)
+	}
 }
 
 // New returns a Server. It reads the names of the configured servers, and waits

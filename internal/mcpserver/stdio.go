@@ -13,6 +13,8 @@ import (
 	"time"
 
 	"github.com/mark3labs/mcp-go/mcp"
+
+	"github.com/ptc-mcp/ptc-mcp/internal/tool"
 )
 
 // Bounds of the stdio loop.
@@ -90,6 +92,8 @@ type connection struct {
 	out      *lineWriter
 
 	subscriptions subscriptions
+	questions     questions
+	parked        parked
 }
 
 // envelope is what the loop itself looks at in a message.
@@ -97,10 +101,13 @@ type envelope struct {
 	ID     json.RawMessage `json:"id"`
 	Method *string         `json:"method"`
 	Params struct {
+		retried
 		RequestID json.RawMessage `json:"requestId"`
 		Reason    string          `json:"reason"`
 		Meta      struct {
-			ProgressToken json.RawMessage `json:"progressToken"`
+			ProgressToken json.RawMessage         `json:"progressToken"`
+			Version       string                  `json:"io.modelcontextprotocol/protocolVersion"`
+			Capabilities  *mcp.ClientCapabilities `json:"io.modelcontextprotocol/clientCapabilities"`
 		} `json:"_meta"`
 	} `json:"params"`
 }
@@ -154,7 +161,7 @@ func (c *connection) take(ctx context.Context, line []byte) {
 	case e.Method == nil && e.ID == nil:
 		c.refuse(nil, mcp.INVALID_REQUEST, "message has neither a method nor an id")
 	case e.Method == nil:
-		// A response. This server asks nothing, so nothing waits for it.
+		c.answered(e.ID, line)
 	case e.ID == nil:
 		c.notified(ctx, *e.Method, &e, line)
 	default:
@@ -182,6 +189,7 @@ func (c *connection) requested(ctx context.Context, method string, e *envelope, 
 		c.refuse(nil, mcp.INVALID_REQUEST, "the id of a request must be a string or a number")
 		return
 	}
+	lasting := ctx // for what may outlive the request
 	ctx, cancel := context.WithCancel(ctx)
 	r, err := c.requests.add(key, cancel)
 	if err != nil {
@@ -193,11 +201,22 @@ func (c *connection) requested(ctx context.Context, method string, e *envelope, 
 		c.refuse(e.ID, code, err.Error())
 		return
 	}
+	to := &reports{}
 	if token := e.Params.Meta.ProgressToken; isID(token) {
-		ctx = withSender(withNotifier(ctx, c.notifier(r, token)), c.sender(r, token))
+		to.notify, to.send = c.notifier(r, token), c.sender(r, token)
+		ctx = withSender(withNotifier(ctx, to.notify), to.send)
 	}
-	work := func() {
-		defer r.done()
+	modern := mcp.IsModernProtocol(e.Params.Meta.Version)
+	can := answerable{}
+	if modern && e.Params.Meta.Capabilities != nil {
+		can = answerableBy(e.Params.Meta.Capabilities.Elicitation)
+	}
+	if modern {
+		c.server.greeted(can)
+	} else {
+		ctx = tool.WithAsker(ctx, c.ask)
+	}
+	handle := func(ctx context.Context) []byte {
 		if method == string(mcp.MethodToolsCall) {
 			// A cancelled or abandoned call leaves the queue at once.
 			select {
@@ -205,25 +224,43 @@ func (c *connection) requested(ctx context.Context, method string, e *envelope, 
 				defer func() { <-c.calls }()
 			case <-ctx.Done():
 				if r.isCancelled() {
-					return
+					return nil
 				}
 			}
 		}
-		var response []byte
-		answer := func() { response = c.handle(ctx, method, e.ID, line) }
-		if method == string(mcp.MethodSubscriptionsListen) {
-			c.listen(key, e.ID, answer)
-		} else {
-			answer()
+		return c.handle(ctx, method, e.ID, line)
+	}
+	work := func() {
+		defer r.done()
+		switch {
+		case method == string(mcp.MethodSubscriptionsListen):
+			var response []byte
+			c.listen(key, e.ID, func() { response = handle(ctx) })
+			c.answer(r, response)
+		case modern && e.Params.State != "":
+			c.resume(ctx, r, e.ID, e.Params.retried, to)
+		case takesQuestions(method) && (can.form || can.url):
+			c.follow(ctx, r, e.ID, c.begin(lasting, e.ID, can, handle), to)
+		default:
+			c.answer(r, handle(ctx))
 		}
-		c.answer(r, response)
 	}
 	if method == string(mcp.MethodInitialize) {
 		// Everything after the handshake comes after it.
 		work()
+		c.server.greeted(answerableBy(c.session.GetClientCapabilities().Elicitation))
 		return
 	}
 	go work()
+}
+
+// takesQuestions reports whether a request may be answered with a question.
+func takesQuestions(method string) bool {
+	switch method {
+	case string(mcp.MethodToolsCall), string(mcp.MethodResourcesRead), string(mcp.MethodPromptsGet):
+		return true
+	}
+	return false
 }
 
 // notifier returns the progress notifications of one request. Nothing is sent

@@ -22,7 +22,7 @@ func (r *Registry) DirectComplete(ctx context.Context, params json.RawMessage) (
 		Name string `json:"name"`
 		URI  string `json:"uri"`
 	}
-	if json.Unmarshal(params, &members) != nil || json.Unmarshal(members["ref"], &ref) != nil {
+	if readable := json.Unmarshal(params, &members) == nil && json.Unmarshal(members["ref"], &ref) == nil; !readable {
 		return nil, false, nil
 	}
 	var owner *view
@@ -40,7 +40,8 @@ func (r *Registry) DirectComplete(ctx context.Context, params json.RawMessage) (
 	if owner == nil || !owner.status.Completions {
 		return nil, false, nil
 	}
-	if params, err = json.Marshal(members); err != nil {
+	params, err = json.Marshal(members)
+	if err != nil {
 		return nil, true, err
 	}
 	started := time.Now()

@@ -11,9 +11,15 @@ import (
 // in which a server fails to answer. The context has no Deadline, as it may
 // move.
 func WithTimeout(ctx context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
+	return WithTimeoutCause(ctx, limit, context.DeadlineExceeded)
+}
+
+// WithTimeoutCause is WithTimeout with the cause of a context that has run out
+// of time.
+func WithTimeoutCause(ctx context.Context, limit time.Duration, cause error) (context.Context, context.CancelFunc) {
 	inner, cancel := context.WithCancelCause(ctx)
-	c := &clocked{Context: inner, left: limit, running: 1, since: time.Now()}
-	c.timer = time.AfterFunc(limit, func() { cancel(context.DeadlineExceeded) })
+	c := &clocked{Context: inner, cause: cause, left: limit, running: 1, since: time.Now()}
+	c.timer = time.AfterFunc(limit, func() { cancel(cause) })
 	return c, func() {
 		c.timer.Stop()
 		cancel(context.Canceled)
@@ -31,11 +37,27 @@ func Pause(ctx context.Context) (resume func()) {
 	return sync.OnceFunc(c.resume)
 }
 
+// PauseAll is Pause for the clocks of the call and of all it is made for, such
+// as the run's.
+func PauseAll(ctx context.Context) (resume func()) {
+	var clocks []*clocked
+	for c, _ := ctx.Value(clockKey{}).(*clocked); c != nil; c, _ = c.Context.Value(clockKey{}).(*clocked) {
+		c.pause()
+		clocks = append(clocks, c)
+	}
+	return sync.OnceFunc(func() {
+		for _, c := range clocks {
+			c.resume()
+		}
+	})
+}
+
 type clockKey struct{}
 
 // clocked is the context of a call.
 type clocked struct {
 	context.Context
+	cause error // of its end by time
 
 	mu      sync.Mutex
 	timer   *time.Timer
@@ -54,7 +76,7 @@ func (c *clocked) Value(key any) any {
 // Err tells the end of the time from a cancellation.
 func (c *clocked) Err() error {
 	err := c.Context.Err()
-	if err != nil && context.Cause(c.Context) == context.DeadlineExceeded { //nolint:errorlint // that very value was given
+	if err != nil && context.Cause(c.Context) == c.cause { //nolint:errorlint // that very value was given
 		return context.DeadlineExceeded
 	}
 	return err

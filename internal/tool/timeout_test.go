@@ -54,6 +54,26 @@ func TestTheClockStandsStillWhilePaused(t *testing.T) {
 	}
 }
 
+func TestAllClocksStandStillWhilePaused(t *testing.T) {
+	const limit = 20 * time.Millisecond
+	over := errors.New("over")
+	run, endRun := WithTimeoutCause(t.Context(), limit, over)
+	defer endRun()
+	call, endCall := WithTimeout(run, time.Hour)
+	defer endCall()
+	resume := PauseAll(call)
+	select {
+	case <-run.Done():
+		t.Fatal("the run's clock ran while all were paused")
+	case <-time.After(5 * limit):
+	}
+	resume()
+	<-call.Done()
+	if !errors.Is(run.Err(), context.DeadlineExceeded) || !errors.Is(context.Cause(run), over) || !errors.Is(context.Cause(call), over) {
+		t.Errorf("got %v, %v, %v", run.Err(), context.Cause(run), context.Cause(call))
+	}
+}
+
 func TestACallWithoutAClockIsNotPaused(t *testing.T) {
 	Pause(t.Context())()
 }
