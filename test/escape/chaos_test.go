@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -27,34 +28,61 @@ const (
 	chaosRuns = 60
 	// atOnce is how many runs a server has under way.
 	atOnce = 4
-	// runsPerServer is after how many runs, about, a server is killed.
+	// runsPerServer is after how many runs, about, a server is killed, and
+	// restartEvery after how many the engine is restarted.
 	runsPerServer = 20
+	restartEvery  = 30
 )
 
+// A storm is what befalls the runs of one kind of sandbox.
+type storm struct {
+	config string // file
+	// killSandbox kills what a sandbox of a server consists of.
+	killSandbox func(pid int)
+	// restartEngine is nil where there is none of the test's own.
+	restartEngine func()
+	// leftovers lists what a server has left.
+	leftovers func(t *testing.T, pid int) []string
+}
+
 // TestNothingIsLeftAfterSuddenDeaths runs program after program while their
-// sandboxes, and ptc-mcp itself, are killed at random. What a killed ptc-mcp
-// leaves, the next one must sweep.
+// sandboxes, and ptc-mcp itself, are killed at random; in the soak, the engine
+// is restarted as well. What a killed ptc-mcp leaves, the next one must sweep.
 func TestNothingIsLeftAfterSuddenDeaths(t *testing.T) {
 	t.Run("docker", func(t *testing.T) {
 		t.Parallel()
-		image, engine := dockertest.Require(t), dockerClient(t)
-		config := filepath.Join(t.TempDir(), "config.yaml")
-		write(t, config, fmt.Sprintf("execution:\n  sandbox: docker\ndocker:\n  image: %s\n  pull: never\n", image))
-		chaos(t, config, func(pid int) { killContainer(t, engine, pid) }, func(t *testing.T, pid int) []string {
-			return containers(t, engine, pid)
-		})
+		image, s := dockertest.Require(t), storm{config: filepath.Join(t.TempDir(), "config.yaml")}
+		docker, host := (*client.Client)(nil), ""
+		if os.Getenv(soakEngine) == "1" {
+			own := newEngine(t, image)
+			docker, host = own.client, fmt.Sprintf("  host: %q\n", own.host)
+			s.restartEngine = func() { own.terminate(); own.start() }
+			t.Cleanup(func() {
+				if shims := own.shims(); len(shims) > 0 {
+					t.Errorf("the engine still has containers: processes %v", shims)
+				}
+			})
+		} else {
+			docker = dockerClient(t)
+		}
+		write(t, s.config, fmt.Sprintf("execution:\n  sandbox: docker\ndocker:\n%s  image: %s\n  pull: never\n", host, image))
+		s.killSandbox = func(pid int) { killContainer(t, docker, pid) }
+		s.leftovers = func(t *testing.T, pid int) []string { return containers(t, docker, pid) }
+		s.rage(t)
 	})
 	t.Run("native", func(t *testing.T) {
 		t.Parallel()
-		config := filepath.Join(t.TempDir(), "config.yaml")
-		write(t, config, "execution:\n  sandbox: native\n")
-		chaos(t, config, func(pid int) { killSupervisor(t, pid) }, func(t *testing.T, pid int) []string {
-			return append(cgroups(t, pid), supervisors(t, pid)...)
-		})
+		s := storm{config: filepath.Join(t.TempDir(), "config.yaml")}
+		write(t, s.config, "execution:\n  sandbox: native\n")
+		s.killSandbox = func(pid int) { killSupervisor(t, pid) }
+		s.leftovers = func(t *testing.T, pid int) []string {
+			return slices.Concat(cgroups(t, pid), supervisors(t, pid), orphans(t))
+		}
+		s.rage(t)
 	})
 }
 
-func chaos(t *testing.T, config string, killSandbox func(pid int), leftovers func(t *testing.T, pid int) []string) {
+func (s storm) rage(t *testing.T) {
 	runs := chaosRuns
 	if text := os.Getenv(soakRuns); text != "" {
 		var err error
@@ -68,26 +96,32 @@ func chaos(t *testing.T, config string, killSandbox func(pid int), leftovers fun
 
 	var count tally
 	var pids []int
+	folder := t.TempDir()
+	temporary := "TMPDIR=" + folder
 	for left := runs; left > 0; {
-		s := startServer(t, config)
-		pids = append(pids, s.pid())
+		server := startServer(t, s.config, temporary)
+		pids = append(pids, server.pid())
 		share := min(left, runsPerServer)
 		left -= share
-		stormed(s, share, random, &count, killSandbox)
+		s.over(server, share, random, &count)
 	}
 	// The next start sweeps, and works as if nothing had happened.
-	last := startServer(t, config)
+	last := startServer(t, s.config, temporary)
 	pids = append(pids, last.pid())
 	if text, failed, answered := last.run("print(6 * 7)"); failed || !answered || !strings.Contains(text, "42") {
 		t.Errorf("after it all, a run gives %q", text)
 	}
 	for _, pid := range pids[:len(pids)-1] {
-		waitUntilNone(t, func(t *testing.T) []string { return leftovers(t, pid) })
+		waitUntilNone(t, func(t *testing.T) []string { return s.leftovers(t, pid) })
 	}
 	last.stop(t)
-	waitUntilNone(t, func(t *testing.T) []string { return leftovers(t, last.pid()) })
+	waitUntilNone(t, func(t *testing.T) []string { return s.leftovers(t, last.pid()) })
+	if files, err := os.ReadDir(folder); err != nil || len(files) > 0 {
+		t.Errorf("left in the folder for temporary files: %v, %v", files, err)
+	}
 
-	t.Logf("%d runs ended well, %d failed, %d were lost with their server, of %d servers", count.well, count.failed, count.lost, len(pids))
+	t.Logf("%d runs ended well, %d failed, %d were lost with their server, of %d servers; the engine was restarted %d times",
+		count.well, count.failed, count.lost, len(pids), count.restarts)
 	if count.well == 0 || count.lost == 0 {
 		t.Errorf("no chaos: %d runs ended well, %d were lost", count.well, count.lost)
 	}
@@ -100,11 +134,12 @@ func chaos(t *testing.T, config string, killSandbox func(pid int), leftovers fun
 type tally struct {
 	mu                 sync.Mutex
 	well, failed, lost int
+	restarts           int
 	strange            []string
 }
 
 // clear are the words of an answer about a killed sandbox.
-var clear = []string{"was ended by SIGKILL", "the sandbox is gone", "was not run", "ended with exit code"}
+var clear = []string{"was ended by SIGKILL", "was ended by SIGTERM", "the sandbox is gone", "was not run", "ended with exit code"}
 
 func (c *tally) add(text string, failed, answered bool) {
 	c.mu.Lock()
@@ -125,34 +160,43 @@ func (c *tally) add(text string, failed, answered bool) {
 	}
 }
 
-// stormed makes runs of one server, kills some of its sandboxes, and then the
+// over makes runs of one server, kills some of its sandboxes, and then the
 // server with the rest.
-func stormed(s *server, runs int, random *rand.Rand, count *tally, killSandbox func(pid int)) {
+func (s storm) over(server *server, runs int, random *rand.Rand, count *tally) {
 	tickets := make(chan struct{}, runs)
 	for range runs {
 		tickets <- struct{}{}
 	}
 	close(tickets)
-	answers := make(chan struct{}, runs)
+	answers := make(chan struct{})
 	var working sync.WaitGroup
 	for range atOnce {
 		working.Go(func() {
 			for range tickets {
-				count.add(s.run("import time\ntime.sleep(0.1)\nprint('ready')"))
+				count.add(server.run("import time\ntime.sleep(0.1)\nprint('ready')"))
 				answers <- struct{}{}
 			}
 		})
 	}
-	// After each answer but the last few a sandbox may be killed; what is under
-	// way then is lost with the server.
+	// After each answer but the last few a sandbox may be killed, or the engine
+	// restarted; what is under way at the end is lost with the server.
 	for range runs - atOnce/2 {
 		<-answers
 		if random.IntN(4) == 0 {
-			killSandbox(s.pid())
+			s.killSandbox(server.pid())
+		}
+		if s.restartEngine != nil && random.IntN(restartEvery) == 0 {
+			s.restartEngine()
+			count.restarts++
 		}
 	}
-	s.kill()
-	working.Wait()
+	working.Go(server.kill)
+	go func() {
+		working.Wait()
+		close(answers)
+	}()
+	for range answers { // whoever is still at work
+	}
 }
 
 // killContainer kills a running container of a server, if there is one.

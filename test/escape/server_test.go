@@ -40,12 +40,13 @@ type server struct {
 	waiting map[int]chan json.RawMessage
 }
 
-// startServer starts ptc-mcp and initialises a session.
-func startServer(t *testing.T, config string) *server {
+// startServer starts ptc-mcp, with variables of its environment, and
+// initialises a session.
+func startServer(t *testing.T, config string, environment ...string) *server {
 	t.Helper()
 	s := &server{ended: make(chan struct{}), waiting: map[int]chan json.RawMessage{}}
 	s.command = exec.Command("/proc/self/exe")
-	s.command.Env = append(os.Environ(), servedConfig+"="+config)
+	s.command.Env = append(append(os.Environ(), servedConfig+"="+config), environment...)
 	s.command.Stderr = &s.stderr
 	var err error
 	if s.stdin, err = s.command.StdinPipe(); err != nil {
