@@ -45,7 +45,8 @@ test-go: setup
 escape: setup ## Make every attack on every sandbox, also on those that seldom differ
 	PTC_MCP_TEST_IMAGE=$$(test/setup/image.sh) PTC_MCP_ALL_ATTACKS=1 go test -race -timeout 30m -count 1 -run 'NoAttackEscapes|OrdinaryUserIsSafe' ./test/escape
 
-soak: setup ## Kill sandboxes and ptc-mcp at random through 1,000 runs; nothing may be left
+soak: export PTC_MCP_SOAK_DOCKERD ?= 1
+soak: setup ## Kill sandboxes and ptc-mcp, restart a dockerd, at random through 1,000 runs; nothing may be left
 	PTC_MCP_TEST_IMAGE=$$(test/setup/image.sh) PTC_MCP_SOAK_RUNS=1000 go test -race -timeout 60m -count 1 -v -run 'SuddenDeaths|OutlivesItsEngine|EngineIsRestarted' ./test/escape
 
 test-engines: setup ## Run the sandbox tests on Podman, rootless Docker and gVisor (root; test/engines/run.sh says what is needed)

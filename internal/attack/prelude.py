@@ -61,7 +61,8 @@ LIBC.syscall.restype = ctypes.c_long
 NUMBERS = {
     "accept": (43, 202), "acct": (163, 89), "add_key": (248, 217), "adjtimex": (159, 171), "bpf": (321, 280),
     "capset": (126, 91), "chroot": (161, 51), "clock_settime": (227, 112), "clone": (56, 220), "clone3": (435, 435),
-    "delete_module": (176, 106), "execveat": (322, 281), "fanotify_init": (300, 262), "fsopen": (430, 430),
+    "delete_module": (176, 106), "epoll_create1": (291, 20), "eventfd2": (290, 19), "execveat": (322, 281),
+    "fanotify_init": (300, 262), "fsopen": (430, 430),
     "init_module": (175, 105), "io_setup": (206, 0), "io_uring_setup": (425, 425), "kcmp": (312, 272),
     "kexec_load": (246, 104), "keyctl": (250, 219), "memfd_secret": (447, 447), "mount": (165, 40),
     "move_mount": (429, 429), "mq_open": (240, 180), "msgget": (68, 186), "name_to_handle_at": (303, 264),
@@ -69,7 +70,7 @@ NUMBERS = {
     "personality": (135, 92), "pidfd_getfd": (438, 438), "pidfd_open": (434, 434), "pivot_root": (155, 41),
     "process_vm_readv": (310, 270), "ptrace": (101, 117), "quotactl": (179, 60), "reboot": (169, 142),
     "request_key": (249, 218), "semget": (64, 190), "sethostname": (170, 161), "setns": (308, 268),
-    "shmget": (29, 194), "splice": (275, 76), "swapon": (167, 224), "syslog": (103, 116), "umount2": (166, 39),
+    "signalfd4": (289, 74), "timerfd_create": (283, 85), "shmget": (29, 194), "splice": (275, 76), "swapon": (167, 224), "syslog": (103, 116), "umount2": (166, 39),
     "unshare": (272, 97), "userfaultfd": (323, 282), "vmsplice": (278, 75),
 }
 

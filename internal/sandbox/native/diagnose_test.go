@@ -98,6 +98,11 @@ func runBarred(how string) int {
 			fmt.Println(err)
 			return 1
 		}
+		// What Go's runtime waits by cannot be made later.
+		if _, err := os.Open(os.DevNull); err != nil {
+			fmt.Println(err)
+			return 1
+		}
 		runtime.LockOSThread()
 		if err := unix.Prctl(unix.PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0); err != nil {
 			fmt.Println(err)

@@ -41,6 +41,8 @@ const (
 	// bit with the exit signal and exists for clone3 and unshare only.
 	cloneNamespaces = 0x00020000 | 0x02000000 | 0x04000000 | 0x08000000 |
 		0x10000000 | 0x20000000 | 0x40000000
+	// clonePidfd has clone(2) return a handle too, as pidfd_open does.
+	clonePidfd = 0x00001000
 )
 
 // Allowed is the allow list. What is in no group is refused with EPERM: see
@@ -91,11 +93,10 @@ func Allowed() []Group {
 			Conditions: []Condition{{Arg: 2, Mask: sIFMT, Value: sIFIFO}},
 		},
 		{
-			Reason: "wait for many descriptors at once: select, asyncio, subprocess, os.eventfd, os.timerfd_create",
+			Reason: "wait for many descriptors at once: select, asyncio, subprocess; those that supervisors had before the filter",
 			Syscalls: []string{
-				"epoll_create", "epoll_create1", "epoll_ctl", "epoll_pwait", "epoll_pwait2",
-				"epoll_wait", "eventfd", "eventfd2", "poll", "ppoll", "pselect6", "select",
-				"signalfd", "signalfd4", "timerfd_create", "timerfd_gettime", "timerfd_settime",
+				"epoll_ctl", "epoll_pwait", "epoll_pwait2", "epoll_wait", "poll", "ppoll",
+				"pselect6", "select",
 			},
 		},
 		{
@@ -133,15 +134,15 @@ func Allowed() []Group {
 			},
 		},
 		{
-			Reason:     "start threads and processes, in the namespaces they are in",
+			Reason:     "start threads and processes, in the namespaces they are in and without a handle",
 			Syscalls:   []string{"clone"},
-			Conditions: []Condition{{Arg: 0, Mask: cloneNamespaces, Value: 0}},
+			Conditions: []Condition{{Arg: 0, Mask: cloneNamespaces | clonePidfd, Value: 0}},
 		},
 		{
 			Reason: "subprocess and multiprocessing: run, wait for and signal children",
 			Syscalls: []string{
 				"execve", "execveat", "exit", "exit_group", "fork", "getpgid", "getpgrp",
-				"getpid", "getppid", "getsid", "gettid", "kill", "pidfd_open",
+				"getpid", "getppid", "getsid", "gettid", "kill",
 				"pidfd_send_signal", "setpgid", "setsid", "tgkill", "tkill", "vfork",
 				"wait4", "waitid",
 			},
@@ -219,6 +220,14 @@ func Withheld() []Group {
 			Reason: "kernel keyrings are shared by all processes of a user id, other sandboxes' included",
 			Syscalls: []string{
 				"add_key", "keyctl", "request_key",
+			},
+		},
+		{
+			Reason: "what these make is one file to the kernel's locks, for all sandboxes and the host (pidfds before Linux 6.9): locks on it are signals; Python uses poll and threads instead",
+			Syscalls: []string{
+				"epoll_create", "epoll_create1", "eventfd", "eventfd2", "inotify_init",
+				"inotify_init1", "landlock_create_ruleset", "pidfd_open", "signalfd",
+				"signalfd4", "timerfd_create",
 			},
 		},
 		{
