@@ -156,6 +156,9 @@ func (a *app) connect() { a.sessions.start() }
 // close ends all servers, at the same time, and waits until the sandboxes are
 // removed.
 func (a *app) close() error {
+	if a.executor != nil {
+		_ = a.executor.Close() // what it gives back is then removed with the rest
+	}
 	closers := []io.Closer{a.sandboxes, a.sessions, a.signIns}
 	ctx, cancel := context.WithTimeout(context.Background(), closeTimeout)
 	defer cancel()

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -454,5 +455,44 @@ func check(t *testing.T, o *executor.Outcome, want executor.FailureKind, output 
 	}
 	if o.Output != output {
 		t.Errorf("output %q, want %q", o.Output, output)
+	}
+}
+
+func TestASandboxIsClosedSoonAfterItsProgramIsDone(t *testing.T) {
+	ok := func(r *runner) sandbox.ExitStatus {
+		r.done()
+		return r.finish()
+	}
+	for name, end := range map[string]func(e *executor.Executor, backend *sandboxtest.Fake){
+		"by itself": func(*executor.Executor, *sandboxtest.Fake) {},
+		"by Close":  func(e *executor.Executor, _ *sandboxtest.Fake) { _ = e.Close() },
+		"by the next run": func(e *executor.Executor, b *sandboxtest.Fake) {
+			b.OnStart = isFirstOpen(t, b)
+			e.Run(t.Context(), executor.Request{})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			backend := fake(ok)
+			e := executor.New(backend, callerFunc(echo), testLimits(), slog.New(slog.DiscardHandler))
+			if o := e.Run(t.Context(), executor.Request{}); !o.OK {
+				t.Fatal(o.Error)
+			}
+			end(e, backend)
+			for patience := time.Now().Add(time.Minute); backend.Open() > 0; runtime.Gosched() {
+				if name == "by Close" || time.Now().After(patience) {
+					t.Fatalf("%d sandboxes left open", backend.Open())
+				}
+			}
+		})
+	}
+}
+
+// isFirstOpen sees to it that no sandbox is open when one is started.
+func isFirstOpen(t *testing.T, b *sandboxtest.Fake) func(context.Context, sandbox.Spec) error {
+	return func(context.Context, sandbox.Spec) error {
+		if n := b.Open(); n > 0 {
+			t.Errorf("%d sandboxes open at the start of the next run", n)
+		}
+		return nil
 	}
 }

@@ -41,6 +41,7 @@ type Executor struct {
 	caller  ToolCaller
 	limits  Limits
 	log     *slog.Logger
+	ended   ended
 }
 
 // New returns an Executor that takes sandboxes from backend and passes calls to
@@ -49,9 +50,21 @@ func New(backend sandbox.Backend, caller ToolCaller, limits Limits, logger *slog
 	return &Executor{backend: backend, caller: caller, limits: limits, log: logger}
 }
 
+// Close closes the sandboxes of runs that have ended; it returns nil. A Run after
+// it works as before.
+func (e *Executor) Close() error {
+	e.ended.close()
+	return nil
+}
+
 // Run runs one program to its end, whatever that is. It never returns nil; an
-// unusable sandbox and a cancelled ctx are Outcomes too.
+// unusable sandbox and a cancelled ctx are Outcomes too. The sandbox of a
+// program that was done is closed within milliseconds, or by the next Run or
+// Close, whichever is first.
 func (e *Executor) Run(ctx context.Context, req Request) *Outcome {
+	// Their successors are booted while there is nothing else to do, rather than
+	// beside this run.
+	e.ended.close()
 	r := e.newRun(req)
 	r.log.Info("run starts", "source_sha256", fmt.Sprintf("%x", sha256.Sum256([]byte(req.Source))), "source_bytes", len(req.Source))
 	failure := r.execute(ctx)
@@ -77,6 +90,7 @@ type run struct {
 	boot    time.Duration
 	out     *printed
 	calls   *calls
+	done    bool // the program is, and nothing else is wrong
 }
 
 func (e *Executor) newRun(req Request) *run {
@@ -117,7 +131,13 @@ func (r *run) execute(parent context.Context) *Failure {
 		}
 		return &Failure{Kind: FailSandbox, Message: fmt.Sprintf("the program was not run: %v", err)}
 	}
-	defer func() { _ = inst.Close() }() // a backend logs what it cannot remove
+	defer func() {
+		if r.done {
+			r.ended.add(inst)
+			return
+		}
+		_ = inst.Close() // a backend logs what it cannot remove
+	}()
 	// The calls end before the sandbox does, so that none is sent by the place
 	// that another, whose answer can no longer be delivered, gives up.
 	callCtx, endCalls := context.WithCancel(ctx)
@@ -173,6 +193,7 @@ func (r *run) converse(ctx, callCtx context.Context, endCalls context.CancelFunc
 	case ended != nil:
 		return r.named(ended, under)
 	}
+	r.done = true
 	return r.programFailure(done.Error)
 }
 

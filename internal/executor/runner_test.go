@@ -121,7 +121,11 @@ func execute(t *testing.T, limits executor.Limits, caller callerFunc, req execut
 func executeContext(t *testing.T, ctx context.Context, limits executor.Limits, caller callerFunc, req executor.Request, script func(*runner) sandbox.ExitStatus) *executor.Outcome {
 	t.Helper()
 	backend := fake(script)
-	o := executor.New(backend, caller, limits, slog.New(slog.DiscardHandler)).Run(ctx, req)
+	e := executor.New(backend, caller, limits, slog.New(slog.DiscardHandler))
+	o := e.Run(ctx, req)
+	if err := e.Close(); err != nil {
+		t.Error(err)
+	}
 	if n := backend.Open(); n != 0 {
 		t.Errorf("%d sandboxes left open", n)
 	}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import unittest
 
 from .host import Runner, bundle, tool
@@ -56,3 +57,10 @@ class Rehearsal(unittest.TestCase):
             self.assertEqual(runner.receive()["type"], "hello")
             result = runner.run("print(1)", [], lambda name, a: None)
             self.assertEqual((result.text, result.done["outcome"], result.calls), ("1\n", "ok", []))
+
+    def test_boot_and_rehearsal_take_little_memory(self) -> None:
+        with Runner(code=bundle().replace(_TEST, "False")) as runner:
+            runner.receive()
+            result = runner.run("import resource; print(resource.getrusage(0).ru_maxrss)", [], lambda name, a: None)
+            unit = 1 if sys.platform == "darwin" else 1024
+            self.assertLess(int(result.text) * unit, 40 << 20)
