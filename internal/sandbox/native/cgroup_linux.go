@@ -218,7 +218,7 @@ func (g *group) outOfMemory() bool {
 	return false
 }
 
-// remove deletes the folders. The kernel refuses for a moment after the last
+// remove deletes the folders. The kernel refuses for a while after the last
 // process has gone.
 func (g *group) remove(logger *slog.Logger) {
 	if g.launcher != nil {
@@ -226,11 +226,8 @@ func (g *group) remove(logger *slog.Logger) {
 	}
 	for _, m := range g.members {
 		err := os.Remove(m.path)
-		for range 50 {
-			if !errors.Is(err, unix.EBUSY) {
-				break
-			}
-			time.Sleep(10 * time.Millisecond)
+		for try := 0; try < sweepTries && errors.Is(err, unix.EBUSY); try++ {
+			time.Sleep(sweepEvery)
 			err = os.Remove(m.path)
 		}
 		if err != nil && logger != nil {
