@@ -27,6 +27,8 @@ type machine struct {
 	// Load is the machine's load when the measuring began: anything well above
 	// 0 makes absolute figures worse.
 	Load float64 `json:"load"`
+	// Awake is whether the processors were kept from halting.
+	Awake bool `json:"awake"`
 }
 
 // facts asks the machine; what it does not tell stays empty.

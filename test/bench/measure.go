@@ -48,6 +48,15 @@ func measure(ctx context.Context, o settings, progress io.Writer) (report, error
 		return report{}, err
 	}
 	r := report{Machine: facts(ctx, b.settings), Options: b.settings}
+	if !o.Doze {
+		stop, err := keepAwake(ctx)
+		if err != nil {
+			fmt.Fprintf(progress, "%v\n", err)
+		} else {
+			r.Machine.Awake = true
+			defer stop()
+		}
+	}
 	if b.Other == "" {
 		r.Results = append(r.Results, (&stage{bench: b}).rows(ctx, machineRows)...)
 	}

@@ -55,7 +55,11 @@ func (m machine) describe() string {
 			parts = append(parts, p.name+" "+p.value)
 		}
 	}
-	return fmt.Sprintf("%s. %s; load at the beginning %.2f.", m.Date, strings.Join(parts, ", "), m.Load)
+	text := fmt.Sprintf("%s. %s; load at the beginning %.2f", m.Date, strings.Join(parts, ", "), m.Load)
+	if m.Awake {
+		text += "; processors kept from halting"
+	}
+	return text + "."
 }
 
 func orUnknown(s string) string {
