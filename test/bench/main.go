@@ -34,7 +34,7 @@ type settings struct {
 	Sandboxes []string `json:"sandboxes"`
 	Quick     bool     `json:"quick,omitempty"`
 	Full      bool     `json:"full,omitempty"`
-	Doze      bool     `json:"doze,omitempty"`
+	Awake     bool     `json:"awake,omitempty"`
 	Other     string   `json:"other,omitempty"`
 	// Execution and OtherExecution are lines under execution, for ptc-mcp and
 	// for the other server.
@@ -92,7 +92,7 @@ func parse(args []string, stderr io.Writer) (settings, outputs, error) {
 	flags.StringVar(&rows, "rows", "", "measure only the rows whose name matches this `regexp`")
 	flags.BoolVar(&o.Quick, "quick", false, "a few samples of each: to see that it works, not to judge")
 	flags.BoolVar(&o.Full, "full", false, "the long rows too, and growth over its whole range")
-	flags.BoolVar(&o.Doze, "doze", false, "let idle processors halt, as they do; to wake a virtual one may take longer than what is measured")
+	flags.BoolVar(&o.Awake, "awake", false, "keep idle processors from halting: to wake a virtual one may take longer than a call")
 	flags.StringVar(&o.Other, "other", "", "measure the MCP server that this shell `command` starts, side by side; {config} and {mcpServers} in it stand for its configuration files")
 	flags.StringVar(&execution, "execution", "", "further `lines` under execution in the configuration, separated by semicolons")
 	flags.StringVar(&otherConfig, "other-execution", "", "the same for the other server")

@@ -48,7 +48,7 @@ func measure(ctx context.Context, o settings, progress io.Writer) (report, error
 		return report{}, err
 	}
 	r := report{Machine: facts(ctx, b.settings), Options: b.settings}
-	if !o.Doze {
+	if o.Awake {
 		stop, err := keepAwake(ctx)
 		if err != nil {
 			fmt.Fprintf(progress, "%v\n", err)
