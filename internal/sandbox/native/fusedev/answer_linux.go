@@ -68,6 +68,9 @@ const (
 	zeroNode = firstNode + 1
 )
 
+// names are the files of a folder.
+var names = [...]string{"null", "zero", "random", "urandom"}
+
 // errProtocol means that the other side is not a kernel that speaks FUSE.
 var errProtocol = errors.New("a request that is none")
 
