@@ -26,10 +26,9 @@ export PTC_MCP_REQUIRE_DOCKER := 1
 build: ## Build bin/ptc-mcp
 	CGO_ENABLED=0 go build -trimpath -ldflags '$(LDFLAGS)' -o bin/ptc-mcp ./cmd/ptc-mcp
 
-setup: ## Make sure of a Docker engine, an image with Python, the npm servers and FUSE for all users
+setup: ## Make sure of a Docker engine, an image with Python and the npm servers
 	@test/setup/image.sh >/dev/null
 	@test/setup/npm.sh
-	@test/setup/fuse.sh
 
 demo: build ## Run examples/demo: many calls of real servers, five lines of output
 	@examples/demo/run.sh

@@ -25,7 +25,7 @@ var files embed.FS
 // Command returns the argv that boots the runner with the given interpreter:
 // isolated from its environment and user (-I), without site packages (-S),
 // writing no bytecode (-B). The last argument is the bundle, one source text
-// under 100 KB; Linux allows 128 KB for a single argument.
+// under 112 KB; Linux allows 128 KB for a single argument (MAX_ARG_STRLEN).
 func Command(python string) []string {
 	return []string{python, "-I", "-S", "-B", "-c", bundle()}
 }

@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -152,8 +153,8 @@ print([tool["name"] for tool in (await search_tools("mcp__t__late", limit=1))["t
 print("mcp__t__late" in list_callable_tools(server="t"))
 `)
 		lines := strings.Split(strings.TrimSpace(got), "\n")
-		want := `mcp__t__late: server "t" offered this tool before and has withdrawn it, so nothing was sent; do without it`
-		if len(lines) != 4 || lines[0] != "mcp__t__late" || !strings.HasPrefix(lines[1], want) || lines[2] != "[]" || lines[3] != "False" {
+		said := `^mcp__t__late: server "t" withdrew this tool from its list \d+s ago, so nothing was sent; do without it`
+		if len(lines) != 4 || lines[0] != "mcp__t__late" || !regexp.MustCompile(said).MatchString(lines[1]) || lines[2] != "[]" || lines[3] != "False" {
 			t.Errorf("printed %q", lines)
 		}
 	})

@@ -9,7 +9,6 @@ import (
 	"os"
 	"os/exec"
 	"slices"
-	"strconv"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -85,9 +84,11 @@ func (b *backend) startSupervisor(i *instance, state *machineState, files *fileS
 		attributes.UseCgroupFD, attributes.CgroupFD = true, int(folder.Fd())
 	}
 	process := &exec.Cmd{
-		Path:        "/proc/self/exe", // this binary, even when its file is replaced
-		Args:        []string{supervisorName},
-		Env:         []string{"GOMAXPROCS=" + strconv.Itoa(state.supervisorThreads())},
+		Path: "/proc/self/exe", // this binary, even when its file is replaced
+		Args: []string{supervisorName},
+		// A single processor's worth of threads; and so the Go runtime has no
+		// need to look for cgroup limits.
+		Env:         []string{"GOMAXPROCS=1"},
 		Dir:         "/",
 		Stdin:       i.theirInput,
 		Stdout:      i.theirChannel,
@@ -100,16 +101,6 @@ func (b *backend) startSupervisor(i *instance, state *machineState, files *fileS
 	}
 	i.first = startedFirst{process}
 	return nil
-}
-
-// supervisorThreads is how many threads of a supervisor run at once: one; and
-// one more to serve device files while the other waits for one of them. With a
-// number, the Go runtime has no need to look for cgroup limits.
-func (s *machineState) supervisorThreads() int {
-	if s.devices == servedDevices {
-		return 2
-	}
-	return 1
 }
 
 // openTrees opens what the sandbox is shown, where this process has the rights:
@@ -140,7 +131,7 @@ func (s *machineState) openTrees(files *fileSet) ([]*os.File, error) {
 			return nil, err
 		}
 	}
-	if s.devices == madeDevices {
+	if s.ownDevices {
 		if err := add(newDevices()); err != nil {
 			return nil, err
 		}

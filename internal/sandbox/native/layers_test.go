@@ -47,14 +47,14 @@ func TestLocksAreNoSignalsBetweenSandboxes(t *testing.T) {
 		t.Fatal(err)
 	}
 	shared := *own
-	shared.devices = hostDevices
+	shared.ownDevices = false
 	if err := shared.lay(own.python); err != nil {
 		t.Fatal(err)
 	}
 	shared.layout.share(nil)
 
 	wantOwn := ""
-	if own.devices == hostDevices {
+	if !own.ownDevices {
 		wantOwn = "device\n" // as Capabilities say
 	}
 	for name, c := range map[string]struct {

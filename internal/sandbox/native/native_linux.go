@@ -13,7 +13,6 @@ import (
 
 	"github.com/ptc-mcp/ptc-mcp/images/runner"
 	"github.com/ptc-mcp/ptc-mcp/internal/sandbox"
-	"github.com/ptc-mcp/ptc-mcp/internal/sandbox/native/fusedev"
 )
 
 // backend is the sandbox.Backend of Linux.
@@ -39,11 +38,8 @@ type machineState struct {
 	user   user
 	owner  string // prefix of cgroup names
 	filter packedFilter
-	// devices says where device nodes come from, fuse is the path of the device
-	// by which to serve them, and noFUSE why that is not done.
-	devices deviceSource
-	fuse    string
-	noFUSE  error
+	// ownDevices is true where each sandbox gets device nodes of its own.
+	ownDevices bool
 }
 
 // New returns the backend. It looks at nothing before the first Probe or
@@ -166,8 +162,8 @@ func (b *backend) prepare(ctx context.Context) (*machineState, error) {
 	if err := checkKernel(release); err != nil {
 		return nil, err
 	}
-	state := &machineState{user: sandboxUser(), owner: owner(), fuse: fusedev.Device}
-	state.devices, state.noFUSE = b.chooseDevices(state.user)
+	state := &machineState{user: sandboxUser(), owner: owner()}
+	state.ownDevices = state.user.privileged && canMakeDevices(b.logger)
 	for _, h := range findHierarchies() {
 		if busy := (hierarchies{h}).sweep(); len(busy) > 0 {
 			b.running.Go(func() { sweepAgain(busy) })
@@ -209,15 +205,7 @@ func (b *backend) try(ctx context.Context, state *machineState, python *interpre
 		return err
 	}
 	err := b.tryOnce(ctx, state)
-	if refusal := refusedStep(err, stepServe); refusal != nil {
-		state.devices, state.noFUSE = hostDevices, refusal
-		if err := state.lay(python); err != nil {
-			return err
-		}
-		b.zygotes.forgive()
-		err = b.tryOnce(ctx, state)
-	}
-	if refusal := refusedStep(err, stepOverlay); refusal != nil {
+	if refusal := refusedOverlay(err); refusal != nil {
 		state.layout.share(refusal)
 		b.zygotes.forgive()
 		err = b.tryOnce(ctx, state)
@@ -227,7 +215,7 @@ func (b *backend) try(ctx context.Context, state *machineState, python *interpre
 
 func (b *backend) tryOnce(ctx context.Context, state *machineState) error {
 	err := b.tryZygote(ctx, state)
-	if err == nil || refusedStep(err, stepOverlay) != nil || refusedStep(err, stepServe) != nil {
+	if err == nil || refusedOverlay(err) != nil {
 		return err
 	}
 	instance, err := b.launch(ctx, state, withDefaults(sandbox.Spec{}),
@@ -269,8 +257,8 @@ func (s *machineState) lay(python *interpreter) error {
 	if err != nil {
 		return err
 	}
-	if s.devices == hostDevices {
-		l.showDevices()
+	if !s.ownDevices {
+		l.hostDevices()
 	}
 	mounts, err := mountPoints()
 	if err != nil {
@@ -303,7 +291,7 @@ func (s *machineState) capabilities() sandbox.Capabilities {
 		Scratch:   true,
 
 		OwnFiles:   len(s.layout.shared) == 0,
-		OwnDevices: s.devices != hostDevices,
+		OwnDevices: s.ownDevices,
 	}
 	by := func(controller, otherwise string) string {
 		if version := s.groups.version(controller); version != "" {
@@ -327,9 +315,6 @@ func (s *machineState) capabilities() sandbox.Capabilities {
 	}
 	if shared := s.layout.sharedWarning(); shared != "" {
 		c.Warnings = append(c.Warnings, shared)
-	}
-	if warning := s.devicesWarning(); warning != "" {
-		c.Warnings = append(c.Warnings, warning)
 	}
 	if !s.user.privileged && os.Geteuid() == 0 {
 		c.Warnings = append(c.Warnings, "sandboxes have the user id of ptc-mcp, which is root in a container: run ptc-mcp as an ordinary user there")

@@ -1,6 +1,7 @@
 package native
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -12,6 +13,15 @@ import (
 // stepOverlay is the step that fails where the kernel or a file system knows no
 // overlay for this user.
 const stepOverlay = "make an overlay"
+
+// refusedOverlay is the kernel's word if a sandbox failed for want of an
+// overlay, else nil.
+func refusedOverlay(err error) error {
+	if step := (*stepError)(nil); errors.As(err, &step) && step.step == stepOverlay {
+		return step.err
+	}
+	return nil
+}
 
 // openLayer makes a detached copy of the mount at a layer's source, without
 // what is mounted in it.

@@ -18,10 +18,8 @@ type rootPlan struct {
 	Layers []layer
 	Binds  []bind
 	// Devices is the descriptor of a detached folder of device nodes, where the
-	// host made one. FUSE is the path of the device by which the supervisor
-	// serves such a folder instead. Without either, nodes are among the binds.
+	// host made one; 0 means that the nodes are among the binds.
 	Devices int
-	FUSE    string
 	Links   []link
 	Masks   []string
 	// Folders are made for what is mounted later.
@@ -141,13 +139,10 @@ func (s *machineState) rootPlan(zygote bool) *rootPlan {
 				next++
 			}
 		}
-		if s.devices == madeDevices {
+		if s.ownDevices {
 			p.Devices = next
 			next++
 		}
-	}
-	if s.devices == servedDevices {
-		p.FUSE = s.fuse
 	}
 	if zygote {
 		p.Requests = next

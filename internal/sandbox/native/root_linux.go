@@ -54,13 +54,6 @@ func buildRoot(p *rootPlan) error {
 		}
 		p.Binds[i].Tree = fd
 	}
-	if p.FUSE != "" {
-		fd, err := serveDevices(p.FUSE)
-		if err != nil {
-			return err
-		}
-		p.Devices = fd
-	}
 	if err := enterEmptyRoot(); err != nil {
 		return err
 	}
@@ -71,11 +64,6 @@ func buildRoot(p *rootPlan) error {
 	}
 	if err := attachDevices(p.Devices); err != nil {
 		return err
-	}
-	if p.FUSE != "" {
-		if err := lookUpDevices(); err != nil {
-			return err
-		}
 	}
 	for _, target := range p.Masks {
 		if err := mountTmpfs(target, dataAttr|unix.MOUNT_ATTR_RDONLY, 4096, 1, "0555"); err != nil {

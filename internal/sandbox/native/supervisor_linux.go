@@ -187,15 +187,6 @@ type stepError struct {
 func (e *stepError) Error() string { return e.step + ": " + e.err.Error() }
 func (e *stepError) Unwrap() error { return e.err }
 
-// refusedStep is the kernel's word if a sandbox failed for want of a step that
-// can be gone without, else nil.
-func refusedStep(err error, step string) error {
-	if failed := (*stepError)(nil); errors.As(err, &failed) && failed.step == step {
-		return failed.err
-	}
-	return nil
-}
-
 func failedStep(step string, err error) error {
 	return &stepError{step: step, err: err}
 }

@@ -123,7 +123,7 @@ class First:
                 self._become_runner(request)
                 return
             # The outputs stay open: they end when all of the run has ended.
-            os.dup2(CONTROL, 0)
+            os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
             os.write(CONTROL, b'{"Kind":"started"}\n')
             os.write(CONTROL, reap(runner))
         except BaseException as error:

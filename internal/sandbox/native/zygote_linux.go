@@ -221,7 +221,7 @@ func (b *backend) fork(ctx context.Context, z *zygote, state *machineState, spec
 func (z *zygote) ask(i *instance, state *machineState, spec sandbox.Spec, files *fileSet) error {
 	r := state.request(spec)
 	sent := []*os.File{i.theirInput, i.theirChannel, i.theirOutput, i.theirControl}
-	if state.devices == madeDevices {
+	if state.ownDevices {
 		devices, err := newDevices()
 		if err != nil {
 			return err

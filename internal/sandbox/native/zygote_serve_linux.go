@@ -66,8 +66,8 @@ func superviseZygote(control *os.File, plans *json.Decoder, root *rootPlan) erro
 }
 
 // divide makes two plans of one: of a store that holds what every root is made
-// of, and of a root that is made from the store. A run's device nodes, if they
-// are made, come with its request.
+// of, and of a root that is made from the store. A run's device nodes come with
+// its request.
 func divide(p *rootPlan) (store, root *rootPlan) {
 	store, root = &rootPlan{}, &rootPlan{Links: p.Links, Masks: p.Masks}
 	for n, l := range p.Layers {
@@ -86,10 +86,6 @@ func divide(p *rootPlan) (store, root *rootPlan) {
 	}
 	if p.Devices != 0 {
 		root.Folders = []string{devicesDir}
-	}
-	if p.FUSE != "" {
-		root.FUSE = "/fuse"
-		store.Binds = append(store.Binds, bind{Source: p.FUSE, Target: root.FUSE, Device: true})
 	}
 	return store, root
 }
